@@ -1,0 +1,94 @@
+//! Who speaks: an agent is a name, a role with its stance, and a model.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A member of a debate, with everything pinned that shapes what it says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Agent {
+    /// Its name in this debate, unique; usually the role's.
+    pub name: Arc<str>,
+    /// The role it plays.
+    pub role: String,
+    /// One word for its attitude, e.g. `sceptical`.
+    pub stance: String,
+    /// The role's text: what this agent looks for and how.
+    pub brief: String,
+    /// Who answers for it, `provider:model`.
+    pub model: String,
+    /// Sampling temperature, where the model takes one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Most tokens it may write in a turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+}
+
+impl Agent {
+    /// The provider part of its model's name.
+    pub fn provider(&self) -> &str {
+        self.model.split_once(':').map_or(self.model.as_str(), |(provider, _)| provider)
+    }
+}
+
+/// A role as its file describes it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Role {
+    /// The file's name without `.md`.
+    pub name: String,
+    /// One word for its attitude.
+    pub stance: String,
+    /// One line for lists.
+    pub about: String,
+    /// The text an agent is given.
+    pub brief: String,
+}
+
+/// The roles compiled in.
+pub const BUILT_IN: &[(&str, &str)] = &[
+    ("risk", include_str!("../prompts/roles/risk.md")),
+    ("value", include_str!("../prompts/roles/value.md")),
+    ("effort", include_str!("../prompts/roles/effort.md")),
+    ("drafter", include_str!("../prompts/roles/drafter.md")),
+    ("neutral", include_str!("../prompts/roles/neutral.md")),
+];
+
+impl Role {
+    /// The built-in role of that name.
+    pub fn built_in(name: &str) -> Option<Self> {
+        BUILT_IN.iter().find(|(known, _)| *known == name).map(|(name, text)| Self::parse(name, text))
+    }
+
+    /// Reads a role file: optional front matter (`stance:`, `description:` or `about:`) between two lines of `---`, then the text.
+    /// Agent files of coding assistants have the same form and can be used as they are.
+    pub fn parse(name: &str, text: &str) -> Self {
+        let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+        let (front, body) = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---")).unwrap_or(("", &text));
+        let field = |wanted: &str| {
+            front.lines().find_map(|line| {
+                let (key, value) = line.split_once(':')?;
+                (key.trim() == wanted).then(|| value.trim().trim_matches(['"', '\'']).to_owned())
+            })
+        };
+        Self {
+            name: name.to_owned(),
+            stance: field("stance").unwrap_or_else(|| "neutral".to_owned()),
+            about: field("about").or_else(|| field("description")).unwrap_or_default(),
+            brief: body.trim_start_matches('-').trim().to_owned(),
+        }
+    }
+
+    /// An agent that plays this role, named after it.
+    pub fn played_by(&self, model: impl Into<String>) -> Agent {
+        Agent {
+            name: self.name.as_str().into(),
+            role: self.name.clone(),
+            stance: self.stance.clone(),
+            brief: self.brief.clone(),
+            model: model.into(),
+            temperature: None,
+            max_tokens: None,
+        }
+    }
+}

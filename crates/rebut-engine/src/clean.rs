@@ -1,0 +1,153 @@
+//! Making untrusted text harmless: what a model, a file or a page said, before a person or another model sees it.
+
+use std::borrow::Cow;
+
+/// Whether a character could move a cursor, hide text, or reorder it.
+pub fn is_hostile(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        // C0, DEL and C1 controls: escape sequences begin here.
+        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
+        // Zero-width and joining marks, bidirectional controls, invisible operators, byte order mark, tags.
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => {
+            true
+        }
+        '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
+        _ => false,
+    }
+}
+
+/// Text for a terminal or a document: whole escape sequences go, stray controls are shown as `�`.
+pub fn for_people(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hostile) {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => skip_escape(&mut chars),
+            '\u{9b}' => skip_csi(&mut chars),
+            '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => skip_string(&mut chars),
+            '\r' if chars.peek() == Some(&'\n') => {}
+            c if is_hostile(c) => clean.push('\u{fffd}'),
+            c => clean.push(c),
+        }
+    }
+    Cow::Owned(clean)
+}
+
+/// The same, on one line.
+pub fn on_one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in for_people(text).split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
+}
+
+/// At most `limit` characters, cut at a character's border and marked when cut.
+pub fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(limit) {
+        None => Cow::Borrowed(text),
+        Some(_) => {
+            let end = text.char_indices().nth(limit.saturating_sub(1)).map_or(0, |(at, _)| at);
+            Cow::Owned(format!("{}…", text[..end].trim_end()))
+        }
+    }
+}
+
+/// JSON text whose strings hold no raw control character that a terminal could obey.
+pub fn json_for_terminal(json: &str) -> Cow<'_, str> {
+    // JSON has control characters only inside strings (besides its own white space), so escaping them keeps its meaning.
+    if !json.chars().any(|c| is_hostile(c) && c != '\r') {
+        return Cow::Borrowed(json);
+    }
+    let mut safe = String::with_capacity(json.len() + 16);
+    let mut units = [0; 2];
+    for c in json.chars() {
+        if is_hostile(c) && c != '\r' {
+            for unit in c.encode_utf16(&mut units) {
+                safe.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            safe.push(c);
+        }
+    }
+    Cow::Owned(safe)
+}
+
+type Rest<'a> = std::iter::Peekable<std::str::Chars<'a>>;
+
+fn skip_escape(rest: &mut Rest<'_>) {
+    match rest.peek() {
+        Some('[') => {
+            rest.next();
+            skip_csi(rest);
+        }
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            rest.next();
+            skip_string(rest);
+        }
+        Some(c) if ('\u{20}'..='\u{7e}').contains(c) => {
+            rest.next();
+        }
+        _ => {}
+    }
+}
+
+/// A control sequence: parameters, then one final byte.
+fn skip_csi(rest: &mut Rest<'_>) {
+    while let Some(c) = rest.next_if(|c| ('\u{20}'..='\u{7e}').contains(c)) {
+        if ('\u{40}'..='\u{7e}').contains(&c) {
+            break;
+        }
+    }
+}
+
+/// A string sequence: up to its terminator. An unterminated one must not swallow the rest, so it ends at the line's end too.
+fn skip_string(rest: &mut Rest<'_>) {
+    while let Some(c) = rest.next_if(|c| *c != '\n') {
+        match c {
+            '\u{7}' | '\u{9c}' => break,
+            '\u{1b}' => {
+                rest.next_if_eq(&'\\');
+                break;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_disappear_and_text_stays() {
+        let rows = [
+            ("plain", "plain"),
+            ("\u{1b}[31mred\u{1b}[0m", "red"),
+            ("\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{7}", "link"),
+            ("open \u{1b}]0;title\nnext line", "open \nnext line"),
+            ("\u{9b}2Jclear", "clear"),
+            ("a\u{202e}b\u{200b}c", "a\u{fffd}b\u{fffd}c"),
+            ("bell\u{7}", "bell\u{fffd}"),
+            ("crlf\r\nnext\rover", "crlf\nnext\u{fffd}over"),
+        ];
+        for (given, expected) in rows {
+            assert_eq!(for_people(given), expected, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn json_keeps_its_meaning() {
+        let json = serde_json::to_string("x\u{9b}2J\u{202e}\u{e0041}").expect("a string");
+        let safe = json_for_terminal(&json);
+        assert!(!safe.chars().any(is_hostile));
+        assert_eq!(serde_json::from_str::<String>(&safe).expect("still JSON"), "x\u{9b}2J\u{202e}\u{e0041}");
+    }
+}

@@ -1,0 +1,425 @@
+//! What can happen in a debate, in the words a reader would use. One table: kinds, data, schemas.
+
+use crate::{
+    DebateId,
+    agent::Agent,
+    model::{Fault, Finish, Usage},
+    outcome::{Absence, Outcome},
+    record::Hash,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{collections::BTreeMap, sync::Arc};
+
+macro_rules! events {
+    ($($(#[$doc:meta])* $variant:ident($data:ty) = $kind:literal,)*) => {
+        /// An event of a debate.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Event { $($(#[$doc])* $variant($data),)* }
+
+        /// Every kind of event, with a function that makes the schema of its data.
+        pub const KINDS: &[(&str, fn() -> schemars::Schema)] = &[$(($kind, || schemars::schema_for!($data)),)*];
+
+        impl Event {
+            /// The kind's name on every surface.
+            pub fn kind(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $kind,)* }
+            }
+
+            /// The event's own data as JSON text.
+            pub fn to_data(&self) -> String {
+                let text = match self { $(Self::$variant(data) => serde_json::to_string(data),)* };
+                // Every type here is made of strings, finite numbers, lists and maps with string keys.
+                text.expect("event data is always JSON")
+            }
+
+            /// The event behind a kind and its data; `None` when this program does not know the kind.
+            pub fn parse(kind: &str, data: &str) -> Result<Option<Self>, serde_json::Error> {
+                match kind {
+                    $($kind => serde_json::from_str(data).map(|data| Some(Self::$variant(data))),)*
+                    _ => Ok(None),
+                }
+            }
+        }
+    };
+}
+
+events! {
+    /// The debate began, with everything pinned that shapes it.
+    DebateStarted(Box<Started>) = "debate.started",
+    /// Agents are about to speak at the same step.
+    RoundStarted(RoundStarted) = "round.started",
+    /// A call is about to leave.
+    TurnStarted(TurnStarted) = "turn.started",
+    /// An attempt failed.
+    TurnFailed(TurnFailed) = "turn.failed",
+    /// A reply arrived.
+    TurnCompleted(Box<TurnCompleted>) = "turn.completed",
+    /// Everybody of a round has answered or is missing.
+    RoundCompleted(RoundCompleted) = "round.completed",
+    /// An agent took or kept a position.
+    PositionRecorded(Position) = "position.recorded",
+    /// An agent changed its position.
+    PositionChanged(Position) = "position.changed",
+    /// Positions were counted.
+    VoteTallied(Tally) = "vote.tallied",
+    /// The debate waits for a person.
+    GateOpened(GateOpened) = "gate.opened",
+    /// The gate was decided.
+    GateDecided(GateDecided) = "gate.decided",
+    /// A person added something the next round hears.
+    HumanNoted(HumanNoted) = "human.noted",
+    /// A person chose after a contested debate.
+    HumanAnswered(HumanAnswered) = "human.answered",
+    /// A person asked to end the debate.
+    HumanCancelled(HumanCancelled) = "human.cancelled",
+    /// The debate was saved and left.
+    DebatePaused(DebatePaused) = "debate.paused",
+    /// Somebody went on with it.
+    DebateResumed(DebateResumed) = "debate.resumed",
+    /// The debate ended.
+    DebateCompleted(Box<Outcome>) = "debate.completed",
+    /// An event's text was taken out of the journal.
+    EventRedacted(EventRedacted) = "event.redacted",
+}
+
+/// Everything pinned at the start: a resumed debate uses this, not today's files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Started {
+    /// The format's name.
+    pub format: String,
+    /// The version of its rules.
+    pub format_version: u32,
+    /// The program that started it.
+    pub engine: String,
+    /// What is debated.
+    pub topic: String,
+    /// The format's input.
+    pub input: Value,
+    /// The format's settings, resolved.
+    pub config: Value,
+    /// Who takes part.
+    pub agents: Vec<Agent>,
+    /// The hash of each prompt file of the format.
+    pub prompts: BTreeMap<String, Hash>,
+    /// What shuffles are drawn from.
+    pub seed: u64,
+    /// The random marker that fences quoted text.
+    pub marker: String,
+    /// Whether any agent is the built-in rehearsal.
+    pub rehearsal: bool,
+    /// Limits of the run.
+    pub limits: Limits,
+    /// Who asked.
+    pub initiated_by: String,
+    /// The debate this one was forked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
+}
+
+/// Limits of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Seconds per turn, retries included.
+    pub turn_seconds: u64,
+    /// Seconds for the whole debate; 0 is no limit.
+    pub debate_seconds: u64,
+    /// The largest reply taken, in bytes.
+    pub reply_bytes: usize,
+    /// Attempts per turn at most.
+    pub attempts: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { turn_seconds: 120, debate_seconds: 0, reply_bytes: 1 << 20, attempts: 4 }
+    }
+}
+
+/// Where a fork left its origin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ForkedFrom {
+    /// The original debate.
+    pub debate_id: DebateId,
+    /// The first step that is asked anew.
+    pub at: String,
+}
+
+/// A round begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RoundStarted {
+    /// The step's name, e.g. `challenge 2`.
+    pub step: String,
+    /// Who speaks.
+    pub agents: Vec<Arc<str>>,
+    /// The numbers of the human notes this round hears.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<u64>,
+}
+
+/// The intent to call, written before the call leaves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnStarted {
+    /// The turn's name, e.g. `challenge 2/risk`.
+    pub turn: String,
+    /// Which attempt.
+    pub attempt: u32,
+    /// Who is asked.
+    pub model: String,
+    /// The hash of the prompt.
+    pub prompt: Hash,
+    /// Set when an earlier call of this very attempt was in flight at a crash: it may be paid twice.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub possibly_paid_twice: bool,
+}
+
+/// An attempt failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnFailed {
+    /// The turn's name.
+    pub turn: String,
+    /// Which attempt.
+    pub attempt: u32,
+    /// Why.
+    pub fault: Fault,
+    /// Whether it is asked again.
+    pub retry: bool,
+}
+
+/// A reply arrived.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnCompleted {
+    /// The turn's name.
+    pub turn: String,
+    /// Which attempt.
+    pub attempt: u32,
+    /// Who was asked.
+    pub model: String,
+    /// Who really answered, where it differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<String>,
+    /// The reply as it came.
+    pub text: String,
+    /// Why it ended.
+    pub finish: Finish,
+    /// What it cost; absent when unknown.
+    pub usage: Option<Usage>,
+    /// How long it took, in milliseconds.
+    pub ms: u64,
+}
+
+/// A round is over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RoundCompleted {
+    /// The step's name.
+    pub step: String,
+    /// Who answered.
+    pub answered: Vec<Arc<str>>,
+    /// Who is missing, and why.
+    pub absent: Vec<Absence>,
+}
+
+/// What an agent holds now, and what moved it there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Position {
+    /// The turn it was said in.
+    pub turn: String,
+    /// The option held; `None` is an explicit abstention.
+    pub option: Option<String>,
+    /// The option held before, in a later round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// 0 to 1, as the agent says.
+    pub confidence: f64,
+    /// One sentence.
+    pub summary: String,
+    /// The numbered arguments.
+    pub claims: Vec<Claim>,
+    /// Challenges to others' claims.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub challenges: Vec<Challenge>,
+    /// Valid citations of the claims that caused a change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<ClaimId>,
+    /// Why it changed, in the agent's words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// For a change: whether at least one valid new claim of another agent is cited.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub documented: bool,
+    /// The option that counts: the earlier one after an undocumented flip where documentation is required.
+    pub counted: Option<String>,
+    /// What would change its mind.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub flips_if: String,
+    /// Citations that did not hold, with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bad_citations: Vec<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+/// The name of a claim, e.g. `risk·1·#2`: who, in which round, which one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct ClaimId(pub String);
+
+impl ClaimId {
+    /// The claim of that agent, round and number (from 1).
+    pub fn new(agent: &str, round: u32, number: usize) -> Self {
+        Self(format!("{agent}·{round}·#{number}"))
+    }
+}
+
+impl std::fmt::Display for ClaimId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One numbered argument.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Claim {
+    /// Its name.
+    pub id: ClaimId,
+    /// What it says.
+    pub text: String,
+}
+
+/// An answer to somebody else's claim.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Challenge {
+    /// The claim.
+    pub claim: ClaimId,
+    /// Whether it is attacked or conceded.
+    pub verdict: Verdict,
+    /// Why.
+    pub text: String,
+}
+
+/// What a challenge does with a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It does not hold, or not enough.
+    Attack,
+    /// It holds.
+    Concede,
+}
+
+/// Counted positions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Tally {
+    /// After which step.
+    pub step: String,
+    /// Who stands for what.
+    pub distribution: BTreeMap<String, Vec<String>>,
+    /// Who answered without taking an option.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abstained: Vec<String>,
+    /// The leading option, if there is exactly one.
+    pub leader: Option<String>,
+    /// Its share of the ballots.
+    pub share: f64,
+    /// What it takes.
+    pub threshold: f64,
+    /// Whether it is reached.
+    pub reached: bool,
+}
+
+/// The debate waits for a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GateOpened {
+    /// The gate's name.
+    pub gate: String,
+    /// What is to be approved.
+    pub summary: String,
+    /// The hash of what is shown, so that a decision is bound to it.
+    pub content: Hash,
+    /// When it closes by itself, RFC 3339.
+    pub until: String,
+}
+
+/// The gate was decided.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GateDecided {
+    /// The gate's name.
+    pub gate: String,
+    /// Whether it opened.
+    pub approved: bool,
+    /// Who decided; `timeout` or `auto` when nobody did.
+    pub by: String,
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+/// A person's note.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HumanNoted {
+    /// What was said.
+    pub text: String,
+    /// By whom.
+    pub by: String,
+}
+
+/// A person's choice after a contested debate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HumanAnswered {
+    /// The option chosen.
+    pub option: String,
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// By whom.
+    pub by: String,
+}
+
+/// A person asked to end the debate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HumanCancelled {
+    /// By whom.
+    pub by: String,
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+/// The debate was saved and left.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DebatePaused {
+    /// Why.
+    pub reason: String,
+}
+
+/// Somebody went on with it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DebateResumed {
+    /// The program that goes on.
+    pub engine: String,
+    /// Prompt files that differ from the pinned ones. Recorded turns stand; new turns use the new text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drift: Vec<String>,
+    /// Turns that were in flight when the last run ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_doubt: Vec<String>,
+}
+
+/// An event's text was taken out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EventRedacted {
+    /// Which event.
+    pub seq: u64,
+    /// Why.
+    pub reason: String,
+    /// By whom.
+    pub by: String,
+}

@@ -1,0 +1,126 @@
+//! A store in memory: for replays, dry runs, tests, and libraries that keep journals elsewhere.
+
+use crate::{
+    DebateId,
+    record::Record,
+    seal::Checkpoint,
+    store::{Append, Filter, Session, Store, StoreError, TurnRow},
+};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// Journals in memory; gone with the process, as is every claim. Clones share their content.
+#[derive(Clone, Default)]
+pub struct MemoryStore {
+    debates: Arc<Mutex<HashMap<DebateId, Kept>>>,
+}
+
+#[derive(Default)]
+struct Kept {
+    records: Vec<Arc<Record>>,
+    checkpoints: Vec<Checkpoint>,
+    session: Option<Session>,
+    turns: Vec<TurnRow>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The rows `debate_turns` would have.
+    pub fn turns(&self, debate: DebateId) -> Vec<TurnRow> {
+        self.lock().get(&debate).map(|kept| kept.turns.clone()).unwrap_or_default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<DebateId, Kept>> {
+        // A panic elsewhere cannot leave a journal half appended: see `Kept::apply`.
+        self.debates.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn check(&self, append: &Append) -> Result<(), StoreError> {
+        let count = self.records.len() as u64;
+        if count == append.after { Ok(()) } else { Err(StoreError::Conflict { debate: append.debate, count }) }
+    }
+
+    fn apply(&mut self, append: Append) {
+        self.records.extend(append.records);
+        self.checkpoints.extend(append.checkpoint);
+        self.turns.extend(append.turns);
+        if let Some(session) = append.session {
+            self.session = Some(*session);
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Store for MemoryStore {
+    async fn append(&self, append: Append) -> Result<(), StoreError> {
+        let mut debates = self.lock();
+        match debates.entry(append.debate) {
+            Entry::Occupied(mut kept) => {
+                kept.get().check(&append)?;
+                kept.get_mut().apply(append);
+            }
+            Entry::Vacant(place) => {
+                let mut kept = Kept::default();
+                kept.check(&append)?;
+                kept.apply(append);
+                place.insert(kept);
+            }
+        }
+        Ok(())
+    }
+
+    async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError> {
+        let debates = self.lock();
+        let records = debates.get(&debate).map(|kept| kept.records.as_slice()).unwrap_or_default();
+        let after = usize::try_from(after).unwrap_or(usize::MAX).min(records.len());
+        Ok(records[after..].iter().map(|record| Record::clone(record)).collect())
+    }
+
+    async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {
+        Ok(self.lock().get(&debate).map(|kept| kept.checkpoints.clone()).unwrap_or_default())
+    }
+
+    async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
+        let debates = self.lock();
+        let mut sessions: Vec<Session> = debates
+            .values()
+            .filter_map(|kept| kept.session.clone())
+            .filter(|session| filter.prefix.as_ref().is_none_or(|prefix| session.id.to_string().starts_with(prefix)))
+            .filter(|session| filter.status.is_none_or(|status| session.status == status))
+            .collect();
+        sessions.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(b.id.cmp(&a.id)));
+        if filter.limit > 0 {
+            sessions.truncate(filter.limit);
+        }
+        Ok(sessions)
+    }
+
+    async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {
+        let mut debates = self.lock();
+        let kept = debates.get_mut(&append.debate).ok_or_else(|| StoreError::NotFound(append.debate.to_string()))?;
+        kept.check(&append)?;
+        let seq = tombstone.seq;
+        let place = kept.records.iter_mut().find(|record| record.seq == seq);
+        *place.ok_or_else(|| StoreError::NotFound(format!("event {seq} of {}", append.debate)))? = Arc::new(tombstone);
+        kept.turns.retain(|turn| turn.seq != seq);
+        kept.apply(append);
+        Ok(())
+    }
+
+    async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
+        self.lock().remove(&debate).map(drop).ok_or_else(|| StoreError::NotFound(debate.to_string()))
+    }
+
+    async fn changed_elsewhere(&self) -> Result<Vec<DebateId>, StoreError> {
+        // No other process can reach this memory.
+        std::future::pending().await
+    }
+}

@@ -1,0 +1,236 @@
+//! The model seam: whoever can answer a turn, be it an endpoint, a script, a person or the built-in rehearsal.
+
+use crate::{agent::Agent, prompt::Prompt, reply::Schema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::{fmt, sync::Arc, time::Duration};
+use tokio::sync::broadcast;
+
+/// Answers one turn. Implementations make exactly one attempt per call: retries, deadlines and
+/// journaling belong to the kernel.
+#[async_trait::async_trait]
+pub trait Model: Send + Sync + 'static {
+    /// Asks once.
+    async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault>;
+
+    /// Exactly what `ask` would send, for `--dry-run`, with secrets blanked.
+    fn wire(&self, request: &Request<'_>) -> String {
+        format!("{}\n\n{}", request.prompt.system, request.prompt.user)
+    }
+
+    /// How long this model may take for a turn when that is unlike the others (a person needs longer).
+    fn patience(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Whether this is the built-in rehearsal rather than somebody who thinks.
+    fn is_rehearsal(&self) -> bool {
+        false
+    }
+}
+
+/// Finds the model behind a name such as `openai:gpt-5` or `script:replies.md`.
+pub trait Models: Send + Sync + 'static {
+    /// The model of that name, or why there is none.
+    fn open(&self, name: &str) -> Result<Arc<dyn Model>, Fault>;
+}
+
+/// One attempt at one turn.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// The turn's full name, e.g. `challenge 2/risk`.
+    pub turn: &'a str,
+    /// 1 for the first attempt; grows with each recorded failure, not with crashes.
+    pub attempt: u32,
+    /// Who is speaking.
+    pub agent: &'a Agent,
+    /// What they are told.
+    pub prompt: &'a Prompt,
+    /// The form the reply must have.
+    pub schema: &'a Schema,
+    /// How long is left of the turn.
+    pub time_left: Duration,
+    /// Where partial text may be sent while it comes.
+    pub deltas: &'a Deltas,
+}
+
+/// What came back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// The text as it came, undecorated.
+    pub text: String,
+    /// Who really answered, if the provider says.
+    pub model: Option<String>,
+    /// Tokens used; `None` when unknown, which is not zero.
+    pub usage: Option<Usage>,
+    /// Why the text ended.
+    pub finish: Finish,
+}
+
+/// Why an answer ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    /// It was complete.
+    #[default]
+    Complete,
+    /// It was cut at a length limit.
+    Length,
+}
+
+/// Tokens and money of one or many calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Usage {
+    /// Input tokens that were not cached.
+    pub input: u64,
+    /// Input tokens read from the provider's cache.
+    #[serde(default)]
+    pub cached: u64,
+    /// Output tokens, reasoning included.
+    pub output: u64,
+    /// The part of the output spent on reasoning.
+    #[serde(default)]
+    pub reasoning: u64,
+    /// US dollars; `None` when the price is unknown, which is not zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+/// What went wrong with one attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
+#[error("{kind}: {message}")]
+pub struct Fault {
+    /// Its class, which decides what happens next.
+    pub kind: FaultKind,
+    /// For people. Never holds a secret.
+    pub message: String,
+    /// How long the provider asked us to wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+}
+
+impl Fault {
+    /// A fault of that class.
+    pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), retry_after_ms: None }
+    }
+}
+
+/// Classes of faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultKind {
+    /// The turn's deadline passed.
+    Timeout,
+    /// The provider is limiting us (429, 529).
+    RateLimited,
+    /// The provider failed (5xx).
+    Server,
+    /// The connection failed or broke.
+    Network,
+    /// The answer had no content.
+    Empty,
+    /// The model declined, or a filter did.
+    Refused,
+    /// The request was not accepted (400, 413, 422).
+    BadRequest,
+    /// The key is missing or wrong (401, 403, 402).
+    Auth,
+    /// There is no such model or endpoint (404).
+    NotFound,
+    /// The answer was larger than the kernel takes.
+    TooLarge,
+    /// The reply did not have the asked form, also after one clarification.
+    InvalidReply,
+    /// Nobody is there to answer (no terminal for a person, no such file …).
+    Unavailable,
+    /// A replay was asked for a turn that was never recorded.
+    Unrecorded,
+    /// A dry run sends nothing.
+    NotSent,
+}
+
+impl FaultKind {
+    /// Whether asking the same model again may help.
+    pub fn is_passing(self) -> bool {
+        matches!(self, Self::RateLimited | Self::Server | Self::Network | Self::Empty)
+    }
+
+    /// In words, as `degraded` lists show it.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Timeout => "timed out",
+            Self::RateLimited => "rate limited",
+            Self::Server => "provider failed",
+            Self::Network => "connection failed",
+            Self::Empty => "empty answer",
+            Self::Refused => "refused",
+            Self::BadRequest => "request not accepted",
+            Self::Auth => "not authenticated",
+            Self::NotFound => "no such model",
+            Self::TooLarge => "answer too large",
+            Self::InvalidReply => "no valid reply",
+            Self::Unavailable => "not available",
+            Self::Unrecorded => "not recorded",
+            Self::NotSent => "not sent",
+        }
+    }
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.describe())
+    }
+}
+
+/// A piece of an answer still being written. Never journaled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delta {
+    /// The turn it belongs to.
+    pub turn: String,
+    /// The next piece of text.
+    pub text: String,
+}
+
+/// The side channel for partial text of one debate; silent when nobody listens.
+#[derive(Clone, Default)]
+pub struct Deltas(Option<broadcast::Sender<Delta>>);
+
+impl Deltas {
+    /// A channel with room for `capacity` pieces per slow listener.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self(Some(broadcast::Sender::new(capacity)))
+    }
+
+    /// Whether it is worth streaming.
+    pub fn wanted(&self) -> bool {
+        self.0.as_ref().is_some_and(|sender| sender.receiver_count() > 0)
+    }
+
+    /// Hands on a piece of text.
+    pub fn push(&self, turn: &str, text: &str) {
+        if let Some(sender) = self.0.as_ref().filter(|sender| sender.receiver_count() > 0) {
+            // Nobody listening any more is no error: deltas are a courtesy.
+            let _ = sender.send(Delta { turn: turn.to_owned(), text: text.to_owned() });
+        }
+    }
+
+    /// Listens from now on; `None` for a silent channel.
+    pub fn listen(&self) -> Option<broadcast::Receiver<Delta>> {
+        self.0.as_ref().map(broadcast::Sender::subscribe)
+    }
+}
+
+impl Usage {
+    /// Adds another call's use. An unknown price makes the sum's price unknown.
+    pub fn add(&mut self, other: &Usage) {
+        self.input += other.input;
+        self.cached += other.cached;
+        self.output += other.output;
+        self.reasoning += other.reasoning;
+        self.cost_usd = match (self.cost_usd, other.cost_usd) {
+            (Some(a), Some(b)) => Some(a + b),
+            _ => None,
+        };
+    }
+}

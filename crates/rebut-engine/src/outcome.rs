@@ -1,0 +1,99 @@
+//! How a debate ends: typed, with who was missing.
+
+use crate::model::FaultKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The end of a debate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Outcome {
+    /// Which kind of end.
+    pub outcome: Ending,
+    /// One sentence for people.
+    pub summary: String,
+    /// Who was missing, and why. Empty is good.
+    pub degraded: Vec<Absence>,
+    /// The format's own result.
+    pub result: Value,
+    /// The leading share, where something was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consensus_score: Option<f64>,
+}
+
+impl Outcome {
+    /// An ending without a result.
+    pub fn without_result(ending: Ending, summary: impl Into<String>, degraded: Vec<Absence>) -> Self {
+        Self { outcome: ending, summary: summary.into(), degraded, result: Value::Null, consensus_score: None }
+    }
+}
+
+/// The kinds of ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// The threshold was reached.
+    Consensus,
+    /// More than half, where the format counts that.
+    Majority,
+    /// The work is done (formats that do not decide between options).
+    Completed,
+    /// A finished debate without agreement: a result, not an error.
+    Contested,
+    /// Too few agents answered.
+    NoQuorum,
+    /// Something broke.
+    Failed,
+    /// No usable model.
+    NoModel,
+    /// A limit of money, tokens, calls or time was reached.
+    Stopped,
+    /// A gate was rejected or timed out.
+    Rejected,
+    /// A person ended it.
+    Cancelled,
+}
+
+impl Ending {
+    /// The process's exit code.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Consensus | Self::Majority | Self::Completed => 0,
+            Self::NoQuorum | Self::Failed => 1,
+            Self::Contested => 3,
+            Self::NoModel => 4,
+            Self::Stopped => 5,
+            Self::Rejected => 7,
+            Self::Cancelled => 130,
+        }
+    }
+
+    /// The word used in JSON and in lists.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Consensus => "consensus",
+            Self::Majority => "majority",
+            Self::Completed => "completed",
+            Self::Contested => "contested",
+            Self::NoQuorum => "no_quorum",
+            Self::Failed => "failed",
+            Self::NoModel => "no_model",
+            Self::Stopped => "stopped",
+            Self::Rejected => "rejected",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// Somebody who did not answer, and why. Absence is data: it never counts as agreement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Absence {
+    /// Who.
+    pub agent: String,
+    /// At which turn.
+    pub turn: String,
+    /// The class of the reason.
+    pub reason: FaultKind,
+    /// In words.
+    pub detail: String,
+}

@@ -1,0 +1,235 @@
+//! One line of a journal: an event as it is stored, chained to the line before by hash.
+
+use crate::{DebateId, event::Event};
+use serde::{Deserialize, Serialize, de::Error as _};
+use sha2::{Digest, Sha256};
+use std::{borrow::Cow, fmt, sync::Arc};
+
+/// A SHA-256 value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Hash(pub [u8; 32]);
+
+impl schemars::JsonSchema for Hash {
+    fn schema_name() -> Cow<'static, str> {
+        "Hash".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "pattern": "^[0-9a-f]{64}$"})
+    }
+}
+
+impl Hash {
+    /// The hash of some bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// From 64 hexadecimal digits.
+    pub fn parse(hex: &str) -> Option<Self> {
+        decode_hex(hex).map(Self)
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&encode_hex(&self.0))
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for Hash {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&encode_hex(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| D::Error::custom("expected 64 hexadecimal digits"))
+    }
+}
+
+/// Lower-case hexadecimal.
+pub fn encode_hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(DIGITS[usize::from(byte >> 4)] as char);
+        text.push(DIGITS[usize::from(byte & 15)] as char);
+    }
+    text
+}
+
+/// The bytes behind exactly `2 * N` hexadecimal digits.
+pub fn decode_hex<const N: usize>(hex: &str) -> Option<[u8; N]> {
+    let digits = hex.as_bytes();
+    if digits.len() != 2 * N {
+        return None;
+    }
+    let mut bytes = [0; N];
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        let high = char::from(pair[0]).to_digit(16)?;
+        let low = char::from(pair[1]).to_digit(16)?;
+        *byte = u8::try_from(high * 16 + low).ok()?;
+    }
+    Some(bytes)
+}
+
+/// An event in its place. Its text is its identity: hashes are taken over the stored bytes, never over a re-rendering.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Whose journal.
+    pub debate: DebateId,
+    /// Its number, from 1.
+    pub seq: u64,
+    /// When, RFC 3339 with milliseconds.
+    pub ts: String,
+    /// The event's kind, e.g. `turn.completed`.
+    pub kind: Cow<'static, str>,
+    /// The round it belongs to.
+    pub round: Option<u32>,
+    /// The phase of the format.
+    pub phase: Option<Arc<str>>,
+    /// The agent it is about.
+    pub agent: Option<Arc<str>>,
+    /// The event's own data, as JSON text; the tombstone's after redaction.
+    pub data: String,
+    /// Random bytes mixed into the data's digest, so that a redacted text cannot be guessed from it. Gone with redaction.
+    pub salt: Option<[u8; 16]>,
+    /// The digest of the data: what the chain holds on to, also after redaction.
+    pub digest: Hash,
+    /// The hash of the record before; zero for the first.
+    pub prev: Hash,
+    /// This record's own hash.
+    pub hash: Hash,
+}
+
+/// Where in the debate an event happened.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Place {
+    /// Round, if any.
+    pub round: Option<u32>,
+    /// Phase, if any.
+    pub phase: Option<Arc<str>>,
+    /// Agent, if it is about one.
+    pub agent: Option<Arc<str>>,
+}
+
+impl Record {
+    /// Chains a new event behind `prev`.
+    pub fn new(debate: DebateId, seq: u64, prev: Hash, ts: String, place: Place, event: &Event) -> Self {
+        let data = event.to_data();
+        let mut salt = [0; 16];
+        // A salt that could not be drawn only weakens the hiding of redacted text; the chain stays sound.
+        let salt = getrandom::fill(&mut salt).ok().map(|()| salt);
+        let mut record = Self {
+            debate,
+            seq,
+            ts,
+            kind: Cow::Borrowed(event.kind()),
+            round: place.round,
+            phase: place.phase,
+            agent: place.agent,
+            digest: Hash::default(),
+            data,
+            salt,
+            prev,
+            hash: Hash::default(),
+        };
+        record.digest = record.compute_digest();
+        record.hash = record.compute_hash();
+        record
+    }
+
+    /// The typed event, or `None` for a kind this program does not know (a newer one wrote it).
+    pub fn event(&self) -> Result<Option<Event>, serde_json::Error> {
+        if self.is_redacted() {
+            return Ok(None);
+        }
+        Event::parse(&self.kind, &self.data)
+    }
+
+    /// Whether its text was taken out.
+    pub fn is_redacted(&self) -> bool {
+        self.salt.is_none() && self.data == REDACTED
+    }
+
+    /// The same record with its text taken out; its hash stays valid.
+    pub fn tombstone(&self) -> Self {
+        Self { data: REDACTED.to_owned(), salt: None, ..self.clone() }
+    }
+
+    /// The digest its data should have.
+    pub fn compute_digest(&self) -> Hash {
+        let mut hasher = Sha256::new();
+        hasher.update(self.salt.unwrap_or_default());
+        hasher.update(self.data.as_bytes());
+        Hash(hasher.finalize().into())
+    }
+
+    /// The hash it should have, given its own `prev` and `digest`.
+    pub fn compute_hash(&self) -> Hash {
+        let mut hasher = Sha256::new();
+        hasher.update(b"rebut event 1");
+        hasher.update(self.debate.as_bytes());
+        hasher.update(self.prev.0);
+        hasher.update(self.seq.to_le_bytes());
+        // An absent round must not hash like round 0.
+        hasher.update(self.round.map_or(u64::MAX, u64::from).to_le_bytes());
+        for text in [self.ts.as_str(), &self.kind, self.phase.as_deref().unwrap_or(""), self.agent.as_deref().unwrap_or("")] {
+            hasher.update((text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        }
+        hasher.update(self.digest.0);
+        Hash(hasher.finalize().into())
+    }
+
+    /// The public envelope: what streams, logs and pages see.
+    pub fn envelope(&self) -> Envelope<'_> {
+        Envelope {
+            v: 1,
+            seq: self.seq,
+            ts: Cow::Borrowed(&self.ts),
+            debate_id: self.debate,
+            kind: Cow::Borrowed(&self.kind),
+            round: self.round,
+            phase: self.phase.as_deref().map(Cow::Borrowed),
+            agent: self.agent.as_deref().map(Cow::Borrowed),
+            data: serde_json::from_str(&self.data).unwrap_or_default(),
+        }
+    }
+}
+
+/// What stands in the place of a redacted event's data.
+pub const REDACTED: &str = r#"{"redacted":true}"#;
+
+/// The nine fields every event has on every surface.
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Envelope<'a> {
+    /// Version of the envelope.
+    pub v: u32,
+    /// Number in the journal, from 1, without gaps.
+    pub seq: u64,
+    /// When, RFC 3339.
+    pub ts: Cow<'a, str>,
+    /// Which debate.
+    pub debate_id: DebateId,
+    /// The kind of event.
+    #[serde(rename = "type")]
+    pub kind: Cow<'a, str>,
+    /// The round, if any.
+    pub round: Option<u32>,
+    /// The phase, if any.
+    pub phase: Option<Cow<'a, str>>,
+    /// The agent it is about, if any.
+    pub agent: Option<Cow<'a, str>>,
+    /// What happened; its form depends on `type`.
+    pub data: serde_json::Value,
+}

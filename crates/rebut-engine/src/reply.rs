@@ -1,0 +1,208 @@
+//! Typed replies: a Rust type, its schema, and how to find it in what a model really wrote.
+
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The form a reply must have. Declare with [`reply!`](crate::reply!).
+pub trait Reply: DeserializeOwned + Serialize + JsonSchema + PartialEq + Send + 'static {
+    /// The schema's name at providers that want one.
+    const NAME: &'static str;
+
+    /// The JSON schema, made once.
+    fn schema() -> &'static Value;
+}
+
+/// Makes a type a [`Reply`](crate::reply::Reply) of the given name.
+#[macro_export]
+macro_rules! reply {
+    ($type:ty, $name:literal) => {
+        impl $crate::reply::Reply for $type {
+            const NAME: &'static str = $name;
+
+            fn schema() -> &'static serde_json::Value {
+                static SCHEMA: std::sync::OnceLock<serde_json::Value> = std::sync::OnceLock::new();
+                SCHEMA.get_or_init($crate::reply::strict_schema::<Self>)
+            }
+        }
+    };
+}
+
+/// A schema ready to be sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schema {
+    /// Its name.
+    pub name: &'static str,
+    /// Its text.
+    pub json: Arc<str>,
+}
+
+impl Schema {
+    /// The schema of a reply type.
+    pub fn of<R: Reply>() -> Self {
+        Self { name: R::NAME, json: R::schema().to_string().into() }
+    }
+
+    /// The schema of a reply type in which one field takes only the given words.
+    pub fn with_choices<R: Reply>(field: &str, choices: &[&str]) -> Self {
+        let mut schema = R::schema().clone();
+        if let Some(property) = schema.get_mut("properties").and_then(|all| all.get_mut(field)).and_then(Value::as_object_mut) {
+            property.insert("enum".to_owned(), choices.iter().copied().map(Value::from).collect());
+        }
+        Self { name: R::NAME, json: schema.to_string().into() }
+    }
+}
+
+/// A schema as strict structured output wants it: flat, closed, everything required.
+pub fn strict_schema<R: JsonSchema>() -> Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<R>().to_value();
+    close(&mut schema);
+    schema
+}
+
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            if let Some(names) =
+                map.get("properties").and_then(Value::as_object).map(|properties| properties.keys().cloned().collect::<Vec<_>>())
+            {
+                map.insert("required".to_owned(), names.into());
+                map.insert("additionalProperties".to_owned(), false.into());
+            }
+            for word in ["default", "format", "minimum", "maximum"] {
+                if !map.get(word).is_some_and(Value::is_object) {
+                    map.remove(word);
+                }
+            }
+            map.values_mut().for_each(close);
+        }
+        Value::Array(list) => list.iter_mut().for_each(close),
+        _ => {}
+    }
+}
+
+/// How a reply was found in the text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Extracted<R> {
+    /// The reply.
+    pub reply: R,
+    /// Whether its JSON had to be mended.
+    pub mended: bool,
+}
+
+/// A reply-specific check: may normalise, must explain what is wrong.
+pub type Check<R> = dyn Fn(&mut R) -> Result<(), String> + Send + Sync;
+
+/// Deeper nesting than this is nobody's answer.
+const DEPTH: usize = 64;
+/// Objects looked at in one text, so that a text full of braces costs linear time.
+const CANDIDATES: usize = 48;
+
+/// Finds the one valid reply in a text: bare, fenced, or amid prose. Two different valid replies are an
+/// error, not a choice; no meaning is ever read out of prose.
+pub fn extract<R: Reply>(text: &str, check: &Check<R>) -> Result<Extracted<R>, String> {
+    if let Ok(mut reply) = serde_json::from_str::<R>(text.trim()) {
+        return check(&mut reply).map(|()| Extracted { reply, mended: false });
+    }
+    let text = after_thinking(text);
+    let mut search = Search { found: None, complaint: None, check };
+    for candidate in candidates(text) {
+        search.look_at(candidate)?;
+    }
+    match (search.found, search.complaint) {
+        (Some(found), _) => Ok(found),
+        (None, Some(complaint)) => Err(complaint),
+        (None, None) => Err("no JSON object in the reply".to_owned()),
+    }
+}
+
+struct Search<'a, R> {
+    found: Option<Extracted<R>>,
+    complaint: Option<String>,
+    check: &'a Check<R>,
+}
+
+impl<R: Reply> Search<'_, R> {
+    fn look_at(&mut self, candidate: Candidate<'_>) -> Result<(), String> {
+        let parsed = match serde_json::from_str::<R>(candidate.text) {
+            Ok(reply) => Ok((reply, false)),
+            // A complete object with the wrong content is the agent's mistake to correct, not ours to mend.
+            Err(error) if error.is_data() => Err(error.to_string()),
+            Err(error) if candidate.depth > DEPTH => Err(format!("nested too deeply ({error})")),
+            Err(error) => mend(candidate.text).ok_or_else(|| error.to_string()).map(|reply| (reply, true)),
+        };
+        let checked = parsed.and_then(|(mut reply, mended)| (self.check)(&mut reply).map(|()| Extracted { reply, mended }));
+        match (checked, &self.found) {
+            (Ok(new), Some(old)) if new.reply != old.reply => {
+                Err("the reply holds two different answers; give exactly one JSON object".to_owned())
+            }
+            (Ok(_), Some(_)) => Ok(()),
+            (Ok(new), None) => {
+                self.found = Some(new);
+                Ok(())
+            }
+            (Err(complaint), _) => {
+                self.complaint.get_or_insert(complaint);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn mend<R: Reply>(text: &str) -> Option<R> {
+    let mended = jsonrepair_rs::jsonrepair(text).ok()?;
+    serde_json::from_str(&mended).ok()
+}
+
+/// What follows a reasoning block, if there is one.
+fn after_thinking(text: &str) -> &str {
+    text.rsplit_once("</think>").map_or(text, |(_, answer)| answer)
+}
+
+struct Candidate<'a> {
+    text: &'a str,
+    depth: usize,
+}
+
+/// The outermost `{…}` of a text; the last one may be cut off.
+fn candidates(text: &str) -> Vec<Candidate<'_>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(offset) = text[at..].find('{').filter(|_| found.len() < CANDIDATES) {
+        let start = at + offset;
+        let (end, depth) = object_end(&text[start..]);
+        let end = end.map_or(text.len(), |length| start + length);
+        found.push(Candidate { text: text[start..end].trim_end().trim_end_matches("```"), depth });
+        at = end;
+    }
+    found
+}
+
+/// The length of the object at the start of `text` (`None` when it never closes) and how deep it nests.
+fn object_end(text: &str) -> (Option<usize>, usize) {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0usize, 0, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_string => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return (Some(at + 1), deepest);
+                }
+            }
+            _ => {}
+        }
+    }
+    (None, deepest)
+}

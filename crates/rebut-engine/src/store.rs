@@ -1,0 +1,238 @@
+//! The store seam: where journals are kept. One append is one transaction.
+
+use crate::{DebateId, record::Record, seal::Checkpoint};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Keeps journals. Every implementation passes the conformance suite of `rebut-testkit`.
+#[async_trait::async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Appends to a debate's journal, all or nothing. Returns once it is as durable as asked.
+    async fn append(&self, append: Append) -> Result<(), StoreError>;
+
+    /// The records after number `after`, in order; empty when there are none.
+    async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError>;
+
+    /// Every checkpoint of a debate, oldest first.
+    async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError>;
+
+    /// Sessions, newest first.
+    async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError>;
+
+    /// Puts a tombstone in the place of one record, together with the append that reports it.
+    async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError>;
+
+    /// Removes a debate and all that was derived from it.
+    async fn remove(&self, debate: DebateId) -> Result<(), StoreError>;
+
+    /// Waits until another process appended to something, and says to what (at least).
+    async fn changed_elsewhere(&self) -> Result<Vec<DebateId>, StoreError>;
+}
+
+/// One transaction on one debate.
+#[derive(Clone, Debug)]
+pub struct Append {
+    /// Which debate.
+    pub debate: DebateId,
+    /// How many records the journal must have before; otherwise [`StoreError::Conflict`].
+    pub after: u64,
+    /// The new records, numbered `after + 1 …`.
+    pub records: Vec<Arc<Record>>,
+    /// The signed end of the journal, if it is closed here.
+    pub checkpoint: Option<Checkpoint>,
+    /// The session row, if it changed.
+    pub session: Option<Box<Session>>,
+    /// Rows for `debate_turns`.
+    pub turns: Vec<TurnRow>,
+    /// What it must survive.
+    pub durability: Durability,
+    /// Whether the appender takes or gives up the debate.
+    pub claim: Claim,
+}
+
+impl Append {
+    /// An append of nothing yet.
+    pub fn new(debate: DebateId, after: u64) -> Self {
+        Self {
+            debate,
+            after,
+            records: Vec::new(),
+            checkpoint: None,
+            session: None,
+            turns: Vec::new(),
+            durability: Durability::Process,
+            claim: Claim::Keep,
+        }
+    }
+}
+
+/// What an append survives once it returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Durability {
+    /// The crash of this process. A power cut may take it, soon after at the latest.
+    Process,
+    /// A power cut: it, and everything of this debate before it, is on the disk.
+    Power,
+}
+
+/// Who runs a debate. A claim dies with its process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// No change.
+    Keep,
+    /// This process runs the debate from now on; [`StoreError::Held`] if another living one does.
+    Take,
+    /// Nobody runs it any more.
+    Release,
+}
+
+/// Which sessions to list.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Ids that start so.
+    pub prefix: Option<String>,
+    /// Only this status.
+    pub status: Option<Status>,
+    /// At most so many; 0 is all.
+    pub limit: usize,
+}
+
+/// Where a debate stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Started, and neither paused nor ended: running, or its process died.
+    Running,
+    /// Saved on request; `resume` goes on.
+    Paused,
+    /// Ended with an outcome a reader can use.
+    Completed,
+    /// Ended without one.
+    Failed,
+    /// Ended by a person.
+    Cancelled,
+}
+
+impl Status {
+    /// The word in the database.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The status behind the word in the database.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Running, Self::Paused, Self::Completed, Self::Failed, Self::Cancelled].into_iter().find(|status| status.as_str() == word)
+    }
+
+    /// Whether `resume` has something to do.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Running | Self::Paused)
+    }
+}
+
+/// One row of `debate_sessions`: a fold of the journal, kept for lists and for other tools.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Session {
+    /// The debate.
+    pub id: DebateId,
+    /// Its question or task.
+    pub topic: String,
+    /// Where it stands.
+    pub status: Status,
+    /// The format's name.
+    pub format: String,
+    /// Who hears whom.
+    pub topology_type: String,
+    /// Who plans.
+    pub coordination_protocol: String,
+    /// The format's pinned settings, as JSON.
+    pub config: String,
+    /// Who asked for it.
+    pub initiated_by: String,
+    /// First event.
+    pub created_at: String,
+    /// Last change of state.
+    pub updated_at: String,
+    /// When it ended.
+    pub completed_at: Option<String>,
+    /// Rounds completed.
+    pub total_rounds: u32,
+    /// The leading share at the end, 0 to 1.
+    pub final_consensus_score: Option<f64>,
+    /// The outcome, as JSON.
+    pub outcome: Option<String>,
+    /// Whether any agent was the built-in rehearsal.
+    pub rehearsal: bool,
+}
+
+/// One row of `debate_turns`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnRow {
+    /// The record that holds the turn.
+    pub seq: u64,
+    /// Its name, e.g. `challenge 2/risk`.
+    pub turn: Arc<str>,
+    /// Round number.
+    pub round: u32,
+    /// Phase of the format.
+    pub phase: Arc<str>,
+    /// Who spoke.
+    pub agent_id: Arc<str>,
+    /// In which role.
+    pub agent_role: String,
+    /// The provider part of the model's name.
+    pub provider: String,
+    /// The model that answered.
+    pub model: String,
+    /// The reply as it came.
+    pub content: String,
+    /// The agent's confidence, where its reply has one.
+    pub confidence: Option<f64>,
+    /// Usage and attempt, as JSON.
+    pub metadata: String,
+    /// When it was recorded.
+    pub created_at: String,
+    /// How long it took.
+    pub response_time_ms: u64,
+}
+
+/// Why the store did not do it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// Somebody else appended first.
+    #[error("the journal of {debate} has {count} events, not the number expected")]
+    Conflict {
+        /// Which debate.
+        debate: DebateId,
+        /// How many events there are.
+        count: u64,
+    },
+    /// Another living process runs the debate.
+    #[error("debate {debate} is being run by {by}")]
+    Held {
+        /// Which debate.
+        debate: DebateId,
+        /// Its runner.
+        by: String,
+    },
+    /// No such debate.
+    #[error("no debate {0}")]
+    NotFound(String),
+    /// The database was written by a newer program.
+    #[error("the database has schema {found}, this program knows up to {known}; use the newer rebut")]
+    Newer {
+        /// The database's.
+        found: i64,
+        /// Ours.
+        known: i64,
+    },
+    /// The disk or the database failed.
+    #[error("storage: {0}")]
+    Failed(String),
+}
