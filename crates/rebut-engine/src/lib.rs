@@ -1,18 +1,35 @@
 //! The debate kernel: a format is a plain async function, four verbs make it durable, and everything a
 //! person sees is a reading of the journal. No network, no SQL, no environment, no terminal, no process here.
+//!
+//! A debate needs a [`Store`](store::Store), [`Models`](model::Models) and a [`Desk`] over both:
+//! see `examples/library.rs`.
 
 pub mod agent;
+pub mod audit;
 pub mod clean;
 pub mod clock;
+pub mod debate;
+mod desk;
+pub mod error;
 pub mod event;
+pub mod formats;
 mod id;
+mod journal;
 pub mod memory;
 pub mod model;
 pub mod outcome;
+pub mod portable;
 pub mod prompt;
 pub mod record;
+mod replay;
 pub mod reply;
+pub mod report;
 pub mod seal;
+pub mod secrets;
 pub mod store;
+pub mod triage;
+mod turn;
+pub mod view;
 
+pub use desk::{Desk, DeskOptions, Fork, Replayed, Running, Start, Watch};
 pub use id::DebateId;

@@ -1,0 +1,173 @@
+//! Checking a journal: every edit, gap, move, splice, shortening and re-hash is found, and its place named. Pure.
+
+use crate::{
+    DebateId,
+    event::Event,
+    record::{Hash, Record},
+    seal::Checkpoint,
+};
+use serde::Serialize;
+use std::collections::HashSet;
+
+/// What an audit found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Audit {
+    /// Which debate.
+    pub debate_id: DebateId,
+    /// Whether nothing is wrong.
+    pub ok: bool,
+    /// How many events there are.
+    pub events: u64,
+    /// The hash of the last one.
+    pub head: Hash,
+    /// Up to which event a trusted signature closes the journal.
+    pub sealed: u64,
+    /// The key of the last checkpoint.
+    pub key: Option<String>,
+    /// Events whose text was taken out properly.
+    pub redacted: Vec<u64>,
+    /// What is wrong, in the order of the journal.
+    pub problems: Vec<Problem>,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Problem {
+    /// At which event.
+    pub seq: u64,
+    /// Which kind.
+    pub kind: ProblemKind,
+    /// In words.
+    pub detail: String,
+}
+
+/// The kinds of damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProblemKind {
+    /// The text or the heading of an event was changed.
+    Edited,
+    /// Events are missing in the middle.
+    Deleted,
+    /// An event stands where another belongs.
+    Reordered,
+    /// An event comes from another journal.
+    Spliced,
+    /// The end is missing.
+    Truncated,
+    /// The chain was computed anew: it is not the one that was signed.
+    Rehashed,
+    /// A signature is missing, wrong, or of an unknown key.
+    Unsealed,
+}
+
+/// Checks a journal against its own chain and its checkpoints. `trusted` are the public keys whose signatures count.
+pub fn verify(debate: DebateId, records: &[Record], checkpoints: &[Checkpoint], trusted: &[String]) -> Audit {
+    let redactions = announced_redactions(records);
+    let mut problems = check_chain(records, &redactions);
+    let sealed = check_seals(debate, records, checkpoints, trusted, &mut problems);
+    problems.sort_by_key(|problem| problem.seq);
+    Audit {
+        debate_id: debate,
+        ok: problems.is_empty(),
+        events: records.len() as u64,
+        head: records.last().map(|record| record.hash).unwrap_or_default(),
+        sealed,
+        key: checkpoints.last().map(|checkpoint| checkpoint.key.clone()),
+        redacted: records.iter().filter(|record| record.is_redacted()).map(|record| record.seq).collect(),
+        problems,
+    }
+}
+
+fn announced_redactions(records: &[Record]) -> HashSet<u64> {
+    let events = records.iter().filter_map(|record| record.event().ok().flatten());
+    events.filter_map(|event| if let Event::EventRedacted(redacted) = event { Some(redacted.seq) } else { None }).collect()
+}
+
+fn check_chain(records: &[Record], redactions: &HashSet<u64>) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let (mut seq, mut head) = (0, Hash::default());
+    for record in records {
+        if record.seq > seq + 1 {
+            let what = if record.seq == seq + 2 {
+                format!("event {} is missing", seq + 1)
+            } else {
+                format!("events {} to {} are missing", seq + 1, record.seq - 1)
+            };
+            problems.push(Problem { seq: seq + 1, kind: ProblemKind::Deleted, detail: what });
+        } else if let Some(problem) = check_record(record, records, head, redactions) {
+            problems.push(problem);
+        }
+        (seq, head) = (record.seq, record.hash);
+    }
+    problems
+}
+
+fn check_record(record: &Record, all: &[Record], head: Hash, redactions: &HashSet<u64>) -> Option<Problem> {
+    let problem = |kind, detail: &str| Some(Problem { seq: record.seq, kind, detail: format!("event {}: {detail}", record.seq) });
+    let linked = record.prev == head;
+    if record.is_redacted() {
+        if !redactions.contains(&record.seq) {
+            return problem(ProblemKind::Edited, "its text was taken out without a redaction on record");
+        }
+    } else if record.compute_digest() != record.digest {
+        return problem(ProblemKind::Edited, "its text was changed");
+    }
+    if record.compute_hash() != record.hash {
+        if let Some(home) = all.iter().find(|other| Record { seq: other.seq, ..record.clone() }.compute_hash() == record.hash) {
+            return problem(ProblemKind::Reordered, &format!("it belongs at place {}", home.seq));
+        }
+        return if linked {
+            problem(ProblemKind::Edited, "its heading was changed")
+        } else {
+            problem(ProblemKind::Spliced, "it was not written for this place; it comes from another journal")
+        };
+    }
+    if linked {
+        None
+    } else {
+        problem(ProblemKind::Deleted, "it does not follow the event before it; something was taken out or replaced there")
+    }
+}
+
+/// Returns up to which event the journal is sealed.
+fn check_seals(debate: DebateId, records: &[Record], checkpoints: &[Checkpoint], trusted: &[String], problems: &mut Vec<Problem>) -> u64 {
+    let count = records.len() as u64;
+    let mut sealed = 0;
+    for checkpoint in checkpoints {
+        let at = checkpoint.count;
+        let place = usize::try_from(at).ok().and_then(|at| at.checked_sub(1));
+        let recorded = place.and_then(|place| records.get(place));
+        let problem = if !checkpoint.is_valid(debate) {
+            Some((ProblemKind::Unsealed, format!("the signature of the checkpoint at event {at} is wrong")))
+        } else if !trusted.contains(&checkpoint.key) {
+            Some((
+                ProblemKind::Unsealed,
+                format!("the checkpoint at event {at} is signed by a key that is not trusted here: {}", checkpoint.key),
+            ))
+        } else if at > count {
+            Some((
+                ProblemKind::Truncated,
+                format!("the journal was signed with {at} events, only {count} are here; the end is missing from event {}", count + 1),
+            ))
+        } else if recorded.is_none_or(|record| record.hash != checkpoint.head) {
+            Some((
+                ProblemKind::Rehashed,
+                format!("the chain up to event {at} is not the one that was signed (between event {} and {at})", sealed + 1),
+            ))
+        } else {
+            sealed = sealed.max(at);
+            None
+        };
+        problems.extend(problem.map(|(kind, detail)| Problem { seq: at.min(count + 1), kind, detail }));
+    }
+    let end = records
+        .iter()
+        .rev()
+        .find(|record| matches!(&*record.kind, "debate.completed" | "debate.paused" | "human.answered" | "event.redacted"));
+    if let Some(end) = end.filter(|end| end.seq > sealed && problems.is_empty()) {
+        let detail = format!("event {} ends the debate but no signature covers it", end.seq);
+        problems.push(Problem { seq: end.seq, kind: ProblemKind::Unsealed, detail });
+    }
+    sealed
+}

@@ -1,0 +1,385 @@
+//! All that a format can say: `turn`, `round`, `gate`, `note`. Each is durable by its name: what the journal
+//! holds is returned, what it lacks is asked and recorded first.
+
+use crate::{
+    DebateId,
+    agent::Agent,
+    clock::Clock,
+    error::Halt,
+    event::{Event, GateDecided, GateOpened, RoundCompleted, RoundStarted, Started, TurnStarted},
+    journal::{Commit, Entry, Journal, RecordedTurn},
+    model::{Deltas, FaultKind, Model},
+    outcome::Absence,
+    prompt::{Fence, Prompt},
+    record::{Hash, Place},
+    replay::Recording,
+    reply::{Check, Reply, Schema},
+    secrets::Scrubber,
+    turn::{Exchange, Lanes},
+};
+use futures_util::future::join_all;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::sync::watch;
+
+/// One debate while its format runs.
+pub struct Debate {
+    pub(crate) id: DebateId,
+    pub(crate) started: Arc<Started>,
+    pub(crate) journal: Arc<Journal>,
+    pub(crate) models: HashMap<String, Arc<dyn Model>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) steer: watch::Receiver<Steer>,
+    pub(crate) deltas: Deltas,
+    pub(crate) scrubber: Arc<Scrubber>,
+    pub(crate) lanes: Arc<Lanes>,
+    pub(crate) recording: Option<Arc<Recording>>,
+    /// Whether today's prompt files are the pinned ones; if so a different prompt means a different run.
+    pub(crate) same_prompts: bool,
+    pub(crate) fence: Fence,
+    pub(crate) said_so_far: Mutex<SaidSoFar>,
+}
+
+/// What this run has asked and missed so far.
+#[derive(Default)]
+pub(crate) struct SaidSoFar {
+    pub(crate) steps: HashSet<String>,
+    pub(crate) absences: Vec<Absence>,
+    pub(crate) rounds: u32,
+}
+
+/// What a person wants of a running debate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Steer {
+    #[default]
+    Run,
+    Pause,
+    Cancel,
+}
+
+/// A named step of a format: `challenge 2` is round 2 of the phase `challenge`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The name, unique in the debate: the key under which its turns are recorded.
+    pub name: String,
+    /// The phase.
+    pub phase: Arc<str>,
+    /// The round.
+    pub round: u32,
+}
+
+impl Step {
+    /// The step of a phase that comes once.
+    pub fn once(phase: &str, round: u32) -> Self {
+        Self { name: phase.to_owned(), phase: phase.into(), round }
+    }
+
+    /// The step of a phase that comes in several rounds.
+    pub fn numbered(phase: &str, round: u32) -> Self {
+        Self { name: format!("{phase} {round}"), phase: phase.into(), round }
+    }
+
+    /// The name of an agent's turn at this step.
+    pub fn turn(&self, agent: &str) -> String {
+        format!("{}/{agent}", self.name)
+    }
+
+    pub(crate) fn place(&self, agent: Option<&Arc<str>>) -> Place {
+        Place { round: Some(self.round), phase: Some(self.phase.clone()), agent: agent.cloned() }
+    }
+}
+
+/// What an agent is asked, and how its reply is checked.
+pub struct Ask<R> {
+    /// What it is told.
+    pub prompt: Prompt,
+    /// The form of the reply.
+    pub schema: Schema,
+    /// What else must hold; may normalise.
+    pub check: Box<Check<R>>,
+}
+
+/// One agent's valid reply.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said<R> {
+    /// Who.
+    pub agent: Arc<str>,
+    /// At which turn.
+    pub turn: String,
+    /// What.
+    pub reply: R,
+}
+
+/// Everybody's replies at one step, and who is missing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Round<R> {
+    /// The step's name.
+    pub step: String,
+    /// Replies, in the order of the agents.
+    pub said: Vec<Said<R>>,
+    /// Who is missing, and why.
+    pub absent: Vec<Absence>,
+}
+
+impl<R> Round<R> {
+    /// The round, if at least `needed` replied.
+    pub fn quorum(self, needed: usize) -> Result<Self, Halt> {
+        if self.said.len() >= needed.max(1) {
+            return Ok(self);
+        }
+        Err(Halt::NoQuorum { step: self.step, answered: self.said.len(), needed: needed.max(1), absent: self.absent })
+    }
+}
+
+impl Debate {
+    /// Which debate.
+    pub fn id(&self) -> DebateId {
+        self.id
+    }
+
+    /// What was pinned at the start.
+    pub fn started(&self) -> &Started {
+        &self.started
+    }
+
+    /// Who takes part.
+    pub fn agents(&self) -> &[Agent] {
+        &self.started.agents
+    }
+
+    /// The fence around quoted text.
+    pub fn fence(&self) -> &Fence {
+        &self.fence
+    }
+
+    /// One agent speaks.
+    pub async fn turn<R: Reply>(&self, step: &Step, agent: &Agent, ask: Ask<R>) -> Result<Result<Said<R>, Absence>, Halt> {
+        let mut asks = vec![(agent, ask)];
+        self.enter(step)?;
+        let mut results = self.exchange_all(step, &mut asks, Vec::new()).await?;
+        self.note_absences(results.iter().filter_map(|result| result.as_ref().err()));
+        results.pop().ok_or_else(|| Halt::Broken(format!("{}: nobody was asked", step.name)))
+    }
+
+    /// Several agents speak at the same step, in parallel. `ask` is called once per agent with the notes this round hears.
+    pub async fn round<R: Reply>(&self, step: &Step, agents: &[Agent], ask: impl Fn(&Agent, &str) -> Ask<R>) -> Result<Round<R>, Halt> {
+        self.enter(step)?;
+        let (opening, notes) = self.open_round(step, agents).await?;
+        let mut asks: Vec<(&Agent, Ask<R>)> = agents.iter().map(|agent| (agent, ask(agent, &notes))).collect();
+        let results = self.exchange_all(step, &mut asks, opening).await?;
+        let mut round = Round { step: step.name.clone(), said: Vec::with_capacity(results.len()), absent: Vec::new() };
+        for result in results {
+            match result {
+                Ok(said) => round.said.push(said),
+                Err(absence) => round.absent.push(absence),
+            }
+        }
+        self.note_absences(&round.absent);
+        self.lock_said().rounds += 1;
+        let completed = RoundCompleted {
+            step: step.name.clone(),
+            answered: round.said.iter().map(|said| said.agent.clone()).collect(),
+            absent: round.absent.clone(),
+        };
+        self.note(step.place(None), Event::RoundCompleted(completed)).await?;
+        Ok(round)
+    }
+
+    /// Records a fact the format derived from replies. Recorded once; a re-run that derives another fact is stopped.
+    pub async fn note(&self, place: Place, event: Event) -> Result<(), Halt> {
+        let recorded = self.journal.memory().fact(event.kind(), &place).map(str::to_owned);
+        match recorded {
+            None => {
+                self.journal.queue(vec![Entry::new(place, event)]).await;
+                Ok(())
+            }
+            Some(data) if data == event.to_data() => Ok(()),
+            Some(_) => Err(Halt::Broken(format!(
+                "this run derives another {} at round {} than the one recorded; the program or its inputs changed",
+                event.kind(),
+                place.round.unwrap_or(0)
+            ))),
+        }
+    }
+
+    /// Waits for a person, if `wait` says so; otherwise records that it opened by itself.
+    pub async fn gate(&self, name: &str, summary: &str, wait: Option<Duration>) -> Result<GateDecided, Halt> {
+        self.enter(&Step::once(name, 0))?;
+        let (opened, decided) = self.journal.memory().gates.get(name).cloned().unwrap_or_default();
+        if let Some(decided) = decided.or_else(|| self.recording.as_ref().and_then(|recording| recording.gate(name))) {
+            return passed(decided);
+        }
+        let Some(patience) = wait else {
+            let decided = GateDecided { gate: name.to_owned(), approved: true, by: "auto".to_owned(), reason: "gates are off".to_owned() };
+            self.journal.append(vec![Entry::new(Place::default(), Event::GateDecided(decided.clone()))], Commit::default()).await?;
+            return Ok(decided);
+        };
+        let until = match opened.and_then(|until| until.parse::<jiff::Timestamp>().ok()) {
+            Some(until) => until,
+            None => self.open_gate(name, summary, patience).await?,
+        };
+        self.wait_for_gate(name, until).await
+    }
+
+    /// Everybody missed so far, in order, each turn once.
+    pub(crate) fn absences(&self) -> Vec<Absence> {
+        self.lock_said().absences.clone()
+    }
+
+    /// Rounds completed so far.
+    pub(crate) fn rounds_completed(&self) -> u32 {
+        self.lock_said().rounds
+    }
+
+    /// Whether a person wants this run to stop now.
+    pub(crate) fn check_steering(&self) -> Result<(), Halt> {
+        match *self.steer.borrow() {
+            Steer::Run => Ok(()),
+            Steer::Pause => Err(Halt::Paused),
+            Steer::Cancel => Err(self.cancelled()),
+        }
+    }
+
+    /// The halt that a cancellation causes.
+    pub(crate) fn cancelled(&self) -> Halt {
+        let cancelled = self.journal.memory().cancelled.clone();
+        let (by, reason) = cancelled.map_or_else(|| ("user".to_owned(), String::new()), |cancelled| (cancelled.by, cancelled.reason));
+        Halt::Cancelled { by, reason }
+    }
+
+    /// Returns when a person cancels; never otherwise.
+    pub(crate) async fn until_cancelled(&self) {
+        let mut steer = self.steer.clone();
+        if steer.wait_for(|steer| *steer == Steer::Cancel).await.is_err() {
+            // The desk is gone without a word: then nobody can cancel any more.
+            std::future::pending::<()>().await;
+        }
+    }
+
+    fn enter(&self, step: &Step) -> Result<(), Halt> {
+        if self.lock_said().steps.insert(step.name.clone()) {
+            return Ok(());
+        }
+        Err(Halt::Broken(format!("the format used the step `{}` twice; each needs its own name", step.name)))
+    }
+
+    /// Fixes which notes a round hears: those of its first start, so that a re-run asks the same.
+    async fn open_round(&self, step: &Step, agents: &[Agent]) -> Result<(Vec<Entry>, String), Halt> {
+        let mut opening = Vec::new();
+        if let Some(recording) = &self.recording {
+            opening
+                .extend(recording.notes_before(&step.name).into_iter().map(|note| Entry::new(Place::default(), Event::HumanNoted(note))));
+            if !opening.is_empty() {
+                self.journal.append(std::mem::take(&mut opening), Commit::default()).await?;
+            }
+        }
+        let memory = self.journal.memory();
+        let recorded = memory.notes_heard(&step.name);
+        let heard = recorded.clone().unwrap_or_else(|| memory.notes.keys().copied().collect());
+        let notes: Vec<&str> = heard.iter().filter_map(|seq| memory.notes.get(seq)).map(|note| note.text.as_str()).collect();
+        let notes = notes.join("\n");
+        drop(memory);
+        if recorded.is_none() {
+            let agents = agents.iter().map(|agent| agent.name.clone()).collect();
+            let started = RoundStarted { step: step.name.clone(), agents, notes: heard };
+            opening.push(Entry::new(step.place(None), Event::RoundStarted(started)));
+        }
+        Ok((opening, notes))
+    }
+
+    /// Records the intents of all calls in one append, then makes the calls in parallel.
+    async fn exchange_all<R: Reply>(
+        &self,
+        step: &Step,
+        asks: &mut [(&Agent, Ask<R>)],
+        mut opening: Vec<Entry>,
+    ) -> Result<Vec<Result<Said<R>, Absence>>, Halt> {
+        let mut exchanges = Vec::with_capacity(asks.len());
+        for (agent, ask) in asks.iter() {
+            let turn = step.turn(&agent.name);
+            let recorded = self.recorded_turn(&turn, &ask.prompt)?;
+            let exchange = Exchange { debate: self, step, agent, turn, recorded };
+            opening.extend(exchange.intent(&ask.prompt)?);
+            exchanges.push(exchange);
+        }
+        if !opening.is_empty() {
+            self.check_steering()?;
+            let durability = Some(self.journal.durability_before_call().await);
+            self.journal.append(opening, Commit { durability, ..Commit::default() }).await?;
+        }
+        let calls = exchanges.into_iter().zip(asks).map(|(exchange, (_, ask))| exchange.speak(ask));
+        join_all(calls).await.into_iter().collect()
+    }
+
+    /// What is recorded of a turn, after making sure that it was asked the same.
+    pub(crate) fn recorded_turn(&self, turn: &str, prompt: &Prompt) -> Result<RecordedTurn, Halt> {
+        let recorded = self.journal.memory().take_turn(turn);
+        let same = recorded.prompt.is_none_or(|hash| !self.same_prompts || hash == prompt.hash());
+        if same {
+            Ok(recorded)
+        } else {
+            Err(Halt::Broken(format!("turn `{turn}` was recorded with another prompt; this run went another way")))
+        }
+    }
+
+    fn note_absences<'a>(&self, new: impl IntoIterator<Item = &'a Absence>) {
+        self.lock_said().absences.extend(new.into_iter().cloned());
+    }
+
+    fn lock_said(&self) -> std::sync::MutexGuard<'_, SaidSoFar> {
+        self.said_so_far.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn open_gate(&self, name: &str, summary: &str, patience: Duration) -> Result<jiff::Timestamp, Halt> {
+        let until = self.clock.now() + jiff::SignedDuration::try_from(patience).unwrap_or(jiff::SignedDuration::from_hours(24));
+        let content = Hash::of(summary.as_bytes());
+        let opened = GateOpened { gate: name.to_owned(), summary: summary.to_owned(), content, until: format!("{until:.3}") };
+        let commit = Commit { durability: Some(crate::store::Durability::Power), ..Commit::default() };
+        self.journal.append(vec![Entry::new(Place::default(), Event::GateOpened(opened))], commit).await?;
+        Ok(until)
+    }
+
+    async fn wait_for_gate(&self, name: &str, until: jiff::Timestamp) -> Result<GateDecided, Halt> {
+        let left = Duration::try_from(until.duration_since(self.clock.now())).unwrap_or_default();
+        let mut grown = self.journal.grown();
+        let mut closes = self.clock.sleep(left);
+        loop {
+            self.check_steering()?;
+            let decided = self.journal.memory().gates.get(name).and_then(|(_, decided)| decided.clone());
+            if let Some(decided) = decided {
+                return passed(decided);
+            }
+            let mut steer = self.steer.clone();
+            tokio::select! {
+                () = &mut closes => {
+                    let late = GateDecided { gate: name.to_owned(), approved: false, by: "timeout".to_owned(), reason: "nobody decided in time".to_owned() };
+                    self.journal.append(vec![Entry::new(Place::default(), Event::GateDecided(late))], Commit::default()).await?;
+                }
+                _ = grown.changed() => {}
+                _ = steer.changed() => {}
+            }
+        }
+    }
+
+    /// The intent to call, as it is recorded.
+    pub(crate) fn turn_started(&self, step: &Step, agent: &Agent, turn: &str, attempt: u32, prompt: &Prompt, again: bool) -> Entry {
+        let started =
+            TurnStarted { turn: turn.to_owned(), attempt, model: agent.model.clone(), prompt: prompt.hash(), possibly_paid_twice: again };
+        Entry::new(step.place(Some(&agent.name)), Event::TurnStarted(started))
+    }
+}
+
+fn passed(decided: GateDecided) -> Result<GateDecided, Halt> {
+    if decided.approved {
+        return Ok(decided);
+    }
+    Err(Halt::Rejected { gate: decided.gate, by: decided.by, reason: decided.reason })
+}
+
+/// The absence of an agent at a turn.
+pub(crate) fn absence(agent: &Agent, turn: &str, reason: FaultKind, detail: &str) -> Absence {
+    Absence { agent: agent.name.to_string(), turn: turn.to_owned(), reason, detail: detail.to_owned() }
+}

@@ -1,0 +1,271 @@
+//! Keeping debates: fork, replay, export, import, audit, redact, remove.
+
+use super::{Desk, DeskOptions, Running, Start};
+use crate::{
+    DebateId,
+    audit::{self, Audit},
+    debate::Steer,
+    error::{DeskError, Halt},
+    event::{Event, EventRedacted, ForkedFrom, RoundStarted, Started},
+    journal::{Commit, Entry},
+    memory::MemoryStore,
+    model::Deltas,
+    outcome::{Ending, Outcome},
+    portable::Portable,
+    record::{Hash, Place, Record},
+    replay::{Recorded, Recording},
+    report,
+    store::{Append, Claim, Durability},
+    view::{self, View},
+};
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+use tokio::sync::watch as channel;
+
+/// What is different in a fork.
+#[derive(Clone, Debug, Default)]
+pub struct Fork {
+    /// The first step to be asked anew; `end` keeps every turn.
+    pub at: String,
+    /// Settings to change.
+    pub config: BTreeMap<String, Value>,
+    /// Agents that get another model.
+    pub models: BTreeMap<String, String>,
+    /// Who asks.
+    pub initiated_by: String,
+}
+
+/// A replayed debate.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// The transcript the replay produced.
+    pub transcript: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Whether transcript and outcome are byte for byte those of the record.
+    pub identical: bool,
+}
+
+impl Desk {
+    /// Starts a new debate from an old one's turns before a step.
+    pub async fn fork(&self, id: DebateId, fork: Fork) -> Result<Running, DeskError> {
+        let records = self.records(id).await?;
+        let view = View::of(&records);
+        let origin = view.started.clone().ok_or_else(|| DeskError::NotFound(id.to_string()))?;
+        if !view.redacted.is_empty() {
+            return Err(DeskError::WrongState(format!("debate {} has redacted events; it cannot be forked", id.short())));
+        }
+        let kept = kept_steps(&view, &fork.at)?;
+        let format = self.format(&origin.format)?;
+        let start = changed_start(&origin, &fork)?;
+        let (started, models) = self.pin(format, start)?;
+        let started =
+            Started { marker: origin.marker.clone(), forked_from: Some(ForkedFrom { debate_id: id, at: fork.at.clone() }), ..started };
+        let copied = copy_turns(&records, &kept);
+        self.begin(DebateId::new(), format, Arc::new(started), models, copied).await
+    }
+
+    /// Runs the format again with the recorded replies only, and compares. Asking for anything unrecorded fails.
+    pub async fn replay(&self, id: DebateId) -> Result<Replayed, DeskError> {
+        let records = self.records(id).await?;
+        let original = View::of(&records);
+        let started = original.started.clone().ok_or_else(|| DeskError::NotFound(id.to_string()))?;
+        if !original.redacted.is_empty() {
+            return Err(DeskError::WrongState(format!("debate {} has redacted events; it can be read but not run again", id.short())));
+        }
+        let recording = Recording::of(&records).map_err(|error| DeskError::WrongState(format!("the journal cannot be read: {error}")))?;
+        let recording = Arc::new(recording);
+        let store = Arc::new(MemoryStore::new());
+        let options = DeskOptions { clock: self.inner.clock.clone(), formats: self.inner.formats, ..DeskOptions::default() };
+        let desk = Desk::with_options(store, Arc::new(Recorded(recording.clone())), options);
+        let format = desk.format(&started.format)?;
+        let journal = Arc::new(desk.inner.journal(id));
+        let first = Entry::new(Place::default(), Event::DebateStarted(Box::new((*started).clone())));
+        journal.append(vec![first], Commit::default()).await?;
+        let names = started.agents.iter().map(|agent| agent.model.clone());
+        let models =
+            names.map(|name| (name, Arc::new(Recorded(recording.clone())) as Arc<dyn crate::model::Model>)).collect::<HashMap<_, _>>();
+        let (_keep, steer) = channel::channel(Steer::Run);
+        let debate = desk.debate(id, started, models, journal.clone(), steer, Deltas::default(), Some(recording), true);
+        let result = (format.run)(&debate).await;
+        let failed_then = original.outcome.as_ref().is_some_and(|outcome| outcome.outcome == Ending::Failed);
+        if let (Err(Halt::Broken(problem)), false) = (&result, failed_then) {
+            return Err(DeskError::WrongState(problem.clone()));
+        }
+        let outcome = super::run::ending(&debate, result)?;
+        let last = Entry::new(Place::default(), Event::DebateCompleted(Box::new(outcome.clone())));
+        journal.append(vec![last], Commit::default()).await?;
+        let transcript = report::transcript(&desk.view(id).await?);
+        let identical = transcript == report::transcript(&original) && original.outcome.as_ref() == Some(&outcome);
+        Ok(Replayed { transcript, outcome, identical })
+    }
+
+    /// A debate as one file.
+    pub async fn export(&self, id: DebateId) -> Result<Portable, DeskError> {
+        let checkpoints = self.inner.store.checkpoints(id).await?;
+        Ok(Portable { debate: id, records: self.records(id).await?, checkpoints })
+    }
+
+    /// Takes a debate from a file. Its chain must hold; `trusted` are the keys whose seals count.
+    pub async fn import(&self, file: Portable, trusted: &[String]) -> Result<Audit, DeskError> {
+        let audit = audit::verify(file.debate, &file.records, &file.checkpoints, trusted);
+        if let Some(problem) = audit.problems.first() {
+            return Err(DeskError::Damaged { debate: file.debate, seq: problem.seq, problem: problem.detail.clone() });
+        }
+        let session = View::of(&file.records).session();
+        let session = session.ok_or_else(|| DeskError::BadRequest("the file holds no debate".to_owned()))?;
+        if !self.inner.store.load(file.debate, 0).await?.is_empty() {
+            return Err(DeskError::WrongState(format!("debate {} is here already", file.debate)));
+        }
+        let mut turns = view::turn_rows(&file.records);
+        let mut after = 0;
+        // One append per checkpoint, since an append closes the journal at most once.
+        let mut ends: Vec<(u64, Option<_>)> = file.checkpoints.into_iter().map(|checkpoint| (checkpoint.count, Some(checkpoint))).collect();
+        ends.push((file.records.len() as u64, None));
+        for (end, checkpoint) in ends {
+            let (from, to) = (usize::try_from(after).unwrap_or(usize::MAX), usize::try_from(end.max(after)).unwrap_or(usize::MAX));
+            let mut append = Append::new(file.debate, after);
+            append.records = file.records.get(from..to).unwrap_or_default().iter().cloned().map(Arc::new).collect();
+            append.turns = turns.extract_if(.., |turn| turn.seq <= end).collect();
+            append.checkpoint = checkpoint;
+            append.session = Some(Box::new(session.clone()));
+            append.durability = Durability::Power;
+            self.inner.store.append(append).await?;
+            after = end.max(after);
+        }
+        Ok(audit)
+    }
+
+    /// Checks a debate's journal.
+    pub async fn verify(&self, id: DebateId, trusted: &[String]) -> Result<Audit, DeskError> {
+        let records = self.inner.store.load(id, 0).await?;
+        let checkpoints = self.inner.store.checkpoints(id).await?;
+        if records.is_empty() && checkpoints.is_empty() {
+            return Err(DeskError::NotFound(id.to_string()));
+        }
+        Ok(audit::verify(id, &records, &checkpoints, trusted))
+    }
+
+    /// Takes an event's text out of the journal. The chain stays valid and says so.
+    pub async fn redact(&self, id: DebateId, seq: u64, reason: &str, by: &str) -> Result<(), DeskError> {
+        if self.inner.live().contains_key(&id) {
+            return Err(DeskError::WrongState(format!("debate {} is running; redact it when it has ended", id.short())));
+        }
+        let records = self.records(id).await?;
+        let record = records.iter().find(|record| record.seq == seq).ok_or_else(|| DeskError::NotFound(format!("event {seq} of {id}")))?;
+        match &*record.kind {
+            "event.redacted" => return Err(DeskError::BadRequest("a redaction cannot be redacted".to_owned())),
+            "debate.started" => {
+                return Err(DeskError::BadRequest(
+                    "the first event holds the rules of the debate; remove the debate instead (`rebut rm`)".to_owned(),
+                ));
+            }
+            _ if record.is_redacted() => return Err(DeskError::WrongState(format!("event {seq} is redacted already"))),
+            _ => {}
+        }
+        let head = records.last().map_or(Hash::default(), |record| record.hash);
+        let count = records.len() as u64;
+        let event = Event::EventRedacted(EventRedacted { seq, reason: reason.to_owned(), by: by.to_owned() });
+        let now = format!("{:.3}", self.inner.clock.now());
+        let announced = Record::new(id, count + 1, head, now, Place::default(), &event);
+        let mut append = Append::new(id, count);
+        append.checkpoint = self.inner.seal.as_ref().map(|seal| seal.close(id, count + 1, announced.hash));
+        append.records = vec![Arc::new(announced)];
+        append.durability = Durability::Power;
+        append.claim = Claim::Keep;
+        Ok(self.inner.store.redact(record.tombstone(), append).await?)
+    }
+
+    /// Removes a debate.
+    pub async fn remove(&self, id: DebateId) -> Result<(), DeskError> {
+        if self.inner.live().contains_key(&id) {
+            return Err(DeskError::WrongState(format!("debate {} is running; cancel it first", id.short())));
+        }
+        Ok(self.inner.store.remove(id).await?)
+    }
+}
+
+/// The steps before `at`, in the order they were begun.
+fn kept_steps(view: &View, at: &str) -> Result<Vec<String>, DeskError> {
+    let mut steps: Vec<String> = Vec::new();
+    for turn in &view.turns {
+        let step = step_of(&turn.turn);
+        if !steps.iter().any(|known| known == step) {
+            steps.push(step.to_owned());
+        }
+    }
+    if at == "end" {
+        return Ok(steps);
+    }
+    match steps.iter().position(|step| step == at) {
+        Some(place) => Ok(steps[..place].to_vec()),
+        None => Err(DeskError::BadRequest(format!("there is no step `{at}`; fork at one of: {}, end", steps.join(", ")))),
+    }
+}
+
+fn step_of(turn: &str) -> &str {
+    turn.split_once('/').map_or(turn, |(step, _)| step)
+}
+
+fn changed_start(origin: &Started, fork: &Fork) -> Result<Start, DeskError> {
+    let mut config = origin.config.clone();
+    for (key, value) in &fork.config {
+        if let Some(settings) = config.as_object_mut() {
+            settings.insert(key.clone(), value.clone());
+        }
+    }
+    let mut agents = origin.agents.clone();
+    for (name, model) in &fork.models {
+        let agent = agents.iter_mut().find(|agent| *agent.name == **name);
+        agent.ok_or_else(|| DeskError::BadRequest(format!("there is no agent `{name}`")))?.model.clone_from(model);
+    }
+    Ok(Start {
+        format: origin.format.clone(),
+        input: origin.input.clone(),
+        config,
+        agents,
+        seed: Some(origin.seed),
+        initiated_by: fork.initiated_by.clone(),
+        limits: None,
+    })
+}
+
+/// The turns of the kept steps, and the notes they heard under their new numbers.
+fn copy_turns(records: &[Record], kept: &[String]) -> Vec<Entry> {
+    let mut copies: Vec<Entry> = Vec::new();
+    let mut notes: HashMap<u64, (Place, Event)> = HashMap::new();
+    let mut renumbered: HashMap<u64, u64> = HashMap::new();
+    for record in records {
+        let place = Place { round: record.round, phase: record.phase.clone(), agent: record.agent.clone() };
+        let Ok(Some(event)) = record.event() else { continue };
+        match event {
+            Event::HumanNoted(_) => {
+                notes.insert(record.seq, (place, event));
+            }
+            Event::RoundStarted(round) if kept.contains(&round.step) => {
+                for seq in &round.notes {
+                    if let Some((place, note)) = notes.remove(seq) {
+                        // The first event of the new journal has number 1.
+                        renumbered.insert(*seq, copies.len() as u64 + 2);
+                        copies.push(Entry::new(place, note));
+                    }
+                }
+                let heard = round.notes.iter().filter_map(|seq| renumbered.get(seq).copied()).collect();
+                copies.push(Entry::new(place, Event::RoundStarted(RoundStarted { notes: heard, ..round })));
+            }
+            Event::TurnCompleted(completed) if kept.iter().any(|step| step == step_of(&completed.turn)) => {
+                let role = place.agent.as_deref().unwrap_or_default().to_owned();
+                let row = Some(view::turn_row(&place, &role, &completed));
+                copies.push(Entry { place, row, event: Event::TurnCompleted(completed) });
+            }
+            Event::TurnFailed(failed) if !failed.retry && kept.iter().any(|step| step == step_of(&failed.turn)) => {
+                copies.push(Entry::new(place, Event::TurnFailed(failed)));
+            }
+            _ => {}
+        }
+    }
+    copies
+}

@@ -1,0 +1,208 @@
+//! The desk: the one façade that starts, resumes, watches, steers and keeps debates, and the only spawner.
+
+mod keep;
+mod run;
+mod steer;
+mod watch;
+
+pub use keep::{Fork, Replayed};
+pub use watch::Watch;
+
+use crate::{
+    DebateId,
+    agent::Agent,
+    clock::{Clock, SystemClock},
+    debate::Steer,
+    error::DeskError,
+    event::Limits,
+    formats::{FORMATS, Format},
+    journal::Journal,
+    model::{Delta, Deltas, Models},
+    outcome::Outcome,
+    seal::Seal,
+    secrets::Scrubber,
+    store::{Filter, Session, Store},
+    turn::Lanes,
+    view::View,
+};
+use serde_json::Value;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::sync::{broadcast, watch as channel};
+
+/// Starts, resumes, watches, steers and keeps debates. Cheap to clone.
+#[derive(Clone)]
+pub struct Desk {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Arc<dyn Store>,
+    models: Arc<dyn Models>,
+    clock: Arc<dyn Clock>,
+    seal: Option<Arc<Seal>>,
+    scrubber: Arc<Scrubber>,
+    lanes: Arc<Lanes>,
+    formats: &'static [Format],
+    stream_deltas: bool,
+    live: Mutex<HashMap<DebateId, Live>>,
+    /// Ticks when another process changed a journal.
+    elsewhere: channel::Sender<u64>,
+    listening: std::sync::Once,
+}
+
+/// A debate that runs in this process.
+#[derive(Clone)]
+struct Live {
+    journal: Arc<Journal>,
+    steer: Arc<channel::Sender<Steer>>,
+    deltas: Deltas,
+}
+
+/// What a desk is made of besides a store and models.
+pub struct DeskOptions {
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// The key that closes journals; without one, a shortened journal is not found out.
+    pub seal: Option<Seal>,
+    /// Secret values to keep out of journals.
+    pub secrets: Vec<String>,
+    /// Calls under way at one provider at most.
+    pub calls_per_provider: usize,
+    /// The table of formats.
+    pub formats: &'static [Format],
+    /// Whether partial text can be listened to.
+    pub stream_deltas: bool,
+}
+
+impl Default for DeskOptions {
+    fn default() -> Self {
+        Self {
+            clock: Arc::new(SystemClock),
+            seal: None,
+            secrets: Vec::new(),
+            calls_per_provider: 64,
+            formats: FORMATS,
+            stream_deltas: false,
+        }
+    }
+}
+
+/// A request for a debate. Everything is resolved: no file is read after this.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// The format's name.
+    pub format: String,
+    /// The format's input.
+    pub input: Value,
+    /// The format's settings, complete.
+    pub config: Value,
+    /// Who takes part.
+    pub agents: Vec<Agent>,
+    /// What shuffles are drawn from; random if not given.
+    pub seed: Option<u64>,
+    /// Who asks.
+    pub initiated_by: String,
+    /// Limits; the format's own if not given.
+    pub limits: Option<Limits>,
+}
+
+/// A debate under way in this process.
+pub struct Running {
+    /// Which debate.
+    pub id: DebateId,
+    ended: channel::Receiver<Option<Result<Outcome, DeskError>>>,
+}
+
+impl Running {
+    /// Waits for its end.
+    pub async fn outcome(mut self) -> Result<Outcome, DeskError> {
+        let ended = self.ended.wait_for(Option::is_some).await;
+        let stopped = || DeskError::WrongState(format!("the run of {} was dropped", self.id));
+        ended.map_err(|_| stopped())?.clone().ok_or_else(stopped)?
+    }
+}
+
+impl Desk {
+    /// A desk over a store and models, with the defaults for the rest.
+    pub fn new(store: Arc<dyn Store>, models: Arc<dyn Models>) -> Self {
+        Self::with_options(store, models, DeskOptions::default())
+    }
+
+    /// A desk with everything said.
+    pub fn with_options(store: Arc<dyn Store>, models: Arc<dyn Models>, options: DeskOptions) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                store,
+                models,
+                clock: options.clock,
+                seal: options.seal.map(Arc::new),
+                scrubber: Arc::new(Scrubber::new(options.secrets)),
+                lanes: Arc::new(Lanes::new(options.calls_per_provider)),
+                formats: options.formats,
+                stream_deltas: options.stream_deltas,
+                live: Mutex::default(),
+                elsewhere: channel::Sender::new(0),
+                listening: std::sync::Once::new(),
+            }),
+        }
+    }
+
+    /// Starts a debate and waits for its end.
+    pub async fn run(&self, start: Start) -> Result<(DebateId, Outcome), DeskError> {
+        let running = self.start(start).await?;
+        let id = running.id;
+        Ok((id, running.outcome().await?))
+    }
+
+    /// The debate whose id starts with `prefix`.
+    pub async fn find(&self, prefix: &str) -> Result<Session, DeskError> {
+        let prefix = prefix.trim().to_lowercase();
+        let filter = Filter { prefix: Some(prefix.clone()), limit: 4, ..Filter::default() };
+        let mut found = if prefix.is_empty() { Vec::new() } else { self.inner.store.sessions(&filter).await? };
+        match found.len() {
+            0 => Err(DeskError::NotFound(prefix)),
+            1 => Ok(found.remove(0)),
+            _ => Err(DeskError::Ambiguous { prefix, matches: found.iter().map(|session| session.id).collect() }),
+        }
+    }
+
+    /// Sessions, newest first.
+    pub async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, DeskError> {
+        Ok(self.inner.store.sessions(filter).await?)
+    }
+
+    /// A debate as its journal tells it.
+    pub async fn view(&self, id: DebateId) -> Result<View, DeskError> {
+        Ok(View::of(&self.records(id).await?))
+    }
+
+    /// Partial text of a debate that runs here.
+    pub fn deltas(&self, id: DebateId) -> Option<broadcast::Receiver<Delta>> {
+        self.inner.live().get(&id).and_then(|live| live.deltas.listen())
+    }
+
+    /// The format of that name.
+    pub fn format(&self, name: &str) -> Result<&'static Format, DeskError> {
+        self.inner.formats.iter().find(|format| format.name == name).ok_or_else(|| DeskError::UnknownFormat(name.to_owned()))
+    }
+
+    /// Everything recorded of a debate.
+    pub async fn records(&self, id: DebateId) -> Result<Vec<crate::record::Record>, DeskError> {
+        let records = self.inner.store.load(id, 0).await?;
+        if records.is_empty() { Err(DeskError::NotFound(id.to_string())) } else { Ok(records) }
+    }
+}
+
+impl Inner {
+    fn live(&self) -> MutexGuard<'_, HashMap<DebateId, Live>> {
+        // The map is whole between any two statements that hold the lock.
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn journal(&self, id: DebateId) -> Journal {
+        Journal::new(id, self.store.clone(), self.clock.clone(), self.seal.clone())
+    }
+}

@@ -1,0 +1,300 @@
+//! Running debates: from a request or a journal to an outcome.
+
+use super::{Desk, Inner, Live, Running, Start};
+use crate::{
+    DebateId,
+    debate::{Debate, SaidSoFar, Steer},
+    error::{DeskError, Halt},
+    event::{DebatePaused, DebateResumed, Event, Started},
+    formats::Format,
+    journal::{Commit, Entry, Journal},
+    model::{Deltas, Fault, FaultKind, Model},
+    outcome::{Ending, Outcome},
+    prompt::Fence,
+    record::Place,
+    replay::Recording,
+    store::{Claim, Durability},
+    view,
+};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use tokio::sync::watch as channel;
+
+/// The program's name and version, as journals hold it.
+pub const ENGINE: &str = concat!("rebut ", env!("CARGO_PKG_VERSION"));
+
+/// Models by name.
+pub(super) type Opened = HashMap<String, Arc<dyn Model>>;
+
+type Opening = (String, Result<Arc<dyn Model>, Fault>);
+
+impl Desk {
+    /// Starts a debate: pins everything, records it, and runs the format in the background.
+    pub async fn start(&self, start: Start) -> Result<Running, DeskError> {
+        let format = self.format(&start.format)?;
+        let (started, models) = self.pin(format, start)?;
+        let id = DebateId::new();
+        self.begin(id, format, Arc::new(started), models, Vec::new()).await
+    }
+
+    /// Goes on with a debate that was paused or whose process died. Recorded turns are not asked again.
+    pub async fn resume(&self, id: DebateId) -> Result<Running, DeskError> {
+        if self.inner.live().contains_key(&id) {
+            return Err(DeskError::WrongState(format!("debate {id} is running here already")));
+        }
+        let journal = Arc::new(self.inner.journal(id));
+        journal.catch_up().await?;
+        let (started, resumed) = {
+            let memory = journal.memory();
+            let started = memory.started.clone().ok_or_else(|| DeskError::NotFound(id.to_string()))?;
+            let ended = memory.outcome.as_ref().filter(|outcome| outcome.outcome != Ending::Stopped);
+            if let Some(outcome) = ended {
+                return Err(DeskError::WrongState(format!(
+                    "debate {} has ended: {}; nothing to resume",
+                    id.short(),
+                    outcome.outcome.as_str()
+                )));
+            }
+            if memory.redacted {
+                return Err(DeskError::WrongState(format!("debate {} has redacted events; it can be read but not run again", id.short())));
+            }
+            let drift = self.drift(&started)?;
+            (started, DebateResumed { engine: ENGINE.to_owned(), drift, in_doubt: memory.in_doubt() })
+        };
+        let format = self.format(&started.format)?;
+        let same_prompts = resumed.drift.is_empty();
+        let created_at = journal.memory().created_at.clone();
+        let row = started.clone();
+        let commit = Commit {
+            claim: Some(Claim::Take),
+            session: Some(Box::new(move |now| crate::store::Session {
+                updated_at: now.to_owned(),
+                ..view::session(id, &row, &created_at)
+            })),
+            ..Commit::default()
+        };
+        let cancelled = journal.memory().cancelled.clone();
+        journal.append(vec![Entry::new(Place::default(), Event::DebateResumed(resumed))], commit).await?;
+        // A model that is gone only fails its own turns.
+        let models = self.open_all(&started).into_iter().filter_map(|(name, model)| Some((name, model.ok()?))).collect();
+        let running = self.spawn(id, format, started, models, journal.clone(), same_prompts);
+        if let Some(cancelled) = cancelled {
+            self.cancel_live(id, &journal, cancelled);
+        }
+        Ok(running)
+    }
+
+    /// Records the beginning and spawns the run. `copied` are events taken over from another debate.
+    pub(super) async fn begin(
+        &self,
+        id: DebateId,
+        format: &'static Format,
+        started: Arc<Started>,
+        models: Opened,
+        copied: Vec<Entry>,
+    ) -> Result<Running, DeskError> {
+        let journal = Arc::new(self.inner.journal(id));
+        let row = started.clone();
+        let commit =
+            Commit { claim: Some(Claim::Take), session: Some(Box::new(move |now| view::session(id, &row, now))), ..Commit::default() };
+        let forked = !copied.is_empty();
+        let first = Entry::new(Place::default(), Event::DebateStarted(Box::new((*started).clone())));
+        journal.append(std::iter::once(first).chain(copied).collect(), commit).await?;
+        if forked {
+            // What was copied is found as if it had been recorded here.
+            let fresh = Arc::new(self.inner.journal(id));
+            fresh.catch_up().await?;
+            return Ok(self.spawn(id, format, started, models, fresh, false));
+        }
+        journal.memory().started = Some(started.clone());
+        Ok(self.spawn(id, format, started, models, journal, true))
+    }
+
+    /// Opens every model and pins everything that shapes the debate.
+    pub(super) fn pin(&self, format: &'static Format, start: Start) -> Result<(Started, Opened), DeskError> {
+        let topic = (format.check)(&start.input, &start.config, &start.agents).map_err(DeskError::BadRequest)?;
+        for (at, agent) in start.agents.iter().enumerate() {
+            if start.agents[..at].iter().any(|earlier| earlier.name == agent.name) {
+                return Err(DeskError::BadRequest(format!("two agents are named `{}`", agent.name)));
+            }
+            if agent.name.is_empty() || agent.name.contains(['/', '\n']) {
+                return Err(DeskError::BadRequest(format!("`{}` cannot be an agent's name", agent.name)));
+            }
+        }
+        let started = Started {
+            format: format.name.to_owned(),
+            format_version: format.version,
+            engine: ENGINE.to_owned(),
+            topic,
+            limits: start.limits.unwrap_or_else(|| (format.limits)(&start.config)),
+            input: start.input,
+            config: start.config,
+            agents: start.agents,
+            prompts: format.prompt_hashes(),
+            seed: start.seed.unwrap_or_else(|| u64::from_le_bytes(DebateId::new().as_bytes()[..8].try_into().unwrap_or_default())),
+            marker: Fence::random_marker(),
+            rehearsal: false,
+            initiated_by: start.initiated_by,
+            forked_from: None,
+        };
+        let mut models = HashMap::new();
+        for (name, model) in self.open_all(&started) {
+            let agent = started.agents.iter().find(|agent| agent.model == name).map(|agent| agent.name.to_string()).unwrap_or_default();
+            models.insert(name, model.map_err(|fault| DeskError::NoModel { agent, fault })?);
+        }
+        let rehearsal = models.values().any(|model| model.is_rehearsal());
+        Ok((Started { rehearsal, ..started }, models))
+    }
+
+    fn open_all(&self, started: &Started) -> Vec<Opening> {
+        let mut names: Vec<&String> = started.agents.iter().map(|agent| &agent.model).collect();
+        names.sort();
+        names.dedup();
+        names.into_iter().map(|name| (name.clone(), self.inner.models.open(name))).collect()
+    }
+
+    /// Prompt files that are not the pinned ones.
+    fn drift(&self, started: &Started) -> Result<Vec<String>, DeskError> {
+        let format = self.format(&started.format)?;
+        if started.format_version > format.version {
+            return Err(DeskError::WrongState(format!(
+                "this debate follows version {} of {}, this program knows version {}; use the newer rebut",
+                started.format_version, format.name, format.version
+            )));
+        }
+        let today = format.prompt_hashes();
+        let changed = started.prompts.iter().filter(|(file, hash)| today.get(*file) != Some(hash)).map(|(file, _)| file.clone());
+        Ok(changed.collect())
+    }
+
+    pub(super) fn spawn(
+        &self,
+        id: DebateId,
+        format: &'static Format,
+        started: Arc<Started>,
+        models: Opened,
+        journal: Arc<Journal>,
+        same_prompts: bool,
+    ) -> Running {
+        let (steer, steered) = channel::channel(Steer::Run);
+        let deltas = if self.inner.stream_deltas { Deltas::with_capacity(256) } else { Deltas::default() };
+        let live = Live { journal: journal.clone(), steer: Arc::new(steer), deltas: deltas.clone() };
+        self.inner.live().insert(id, live);
+        self.listen_elsewhere();
+        let debate = self.debate(id, started, models, journal, steered, deltas, None, same_prompts);
+        let (end, ended) = channel::channel(None);
+        let inner = self.inner.clone();
+        tokio::spawn(async move {
+            let result = drive(&inner, format, debate).await;
+            inner.live().remove(&id);
+            end.send_replace(Some(result));
+        });
+        Running { id, ended }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the one place where a debate is put together")]
+    pub(super) fn debate(
+        &self,
+        id: DebateId,
+        started: Arc<Started>,
+        models: Opened,
+        journal: Arc<Journal>,
+        steer: channel::Receiver<Steer>,
+        deltas: Deltas,
+        recording: Option<Arc<Recording>>,
+        same_prompts: bool,
+    ) -> Debate {
+        Debate {
+            id,
+            fence: Fence::new(&started.marker),
+            started,
+            journal,
+            models,
+            clock: self.inner.clock.clone(),
+            steer,
+            deltas,
+            scrubber: self.inner.scrubber.clone(),
+            lanes: self.inner.lanes.clone(),
+            recording,
+            same_prompts,
+            said_so_far: std::sync::Mutex::new(SaidSoFar::default()),
+        }
+    }
+}
+
+/// Runs a format to its end and records that end.
+async fn drive(inner: &Inner, format: &'static Format, debate: Debate) -> Result<Outcome, DeskError> {
+    let limit = debate.started.limits.debate_seconds;
+    let result = if limit == 0 {
+        (format.run)(&debate).await
+    } else {
+        tokio::select! {
+            result = (format.run)(&debate) => result,
+            () = inner.clock.sleep(Duration::from_secs(limit)) => Err(Halt::TimeUp),
+        }
+    };
+    match ending(&debate, result) {
+        Ok(outcome) => {
+            finish(&debate, &outcome).await?;
+            Ok(outcome)
+        }
+        Err(Halt::Paused) => {
+            pause(&debate).await?;
+            Err(DeskError::Halted(Halt::Paused))
+        }
+        Err(halt) => Err(DeskError::Halted(halt)),
+    }
+}
+
+/// The outcome behind a result. Pauses and broken journals have none.
+pub(super) fn ending(debate: &Debate, result: Result<Outcome, Halt>) -> Result<Outcome, Halt> {
+    let absences = debate.absences();
+    let (ending, summary) = match result {
+        Ok(outcome) => return Ok(Outcome { degraded: absences, ..outcome }),
+        Err(Halt::NoQuorum { step, answered, needed, absent }) => {
+            let no_model = !absent.is_empty()
+                && absent.iter().all(|absence| matches!(absence.reason, FaultKind::Auth | FaultKind::NotFound | FaultKind::Unavailable));
+            let ending = if answered == 0 && no_model { Ending::NoModel } else { Ending::NoQuorum };
+            (ending, format!("{answered} answered at {step}, {needed} needed"))
+        }
+        Err(Halt::Cancelled { by, reason }) => (Ending::Cancelled, format!("cancelled by {by}{}", because(&reason))),
+        Err(Halt::Rejected { gate, by, reason }) => (Ending::Rejected, format!("gate {gate} rejected by {by}{}", because(&reason))),
+        Err(Halt::TimeUp) => (Ending::Stopped, "the debate's time is over; resume it with more".to_owned()),
+        Err(Halt::Broken(problem)) => (Ending::Failed, problem),
+        Err(halt @ (Halt::Paused | Halt::TakenOver | Halt::Store(_))) => return Err(halt),
+    };
+    Ok(Outcome::without_result(ending, summary, absences))
+}
+
+fn because(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(": {reason}") }
+}
+
+async fn finish(debate: &Debate, outcome: &Outcome) -> Result<(), Halt> {
+    let rounds = debate.rounds_completed();
+    let (id, started) = (debate.id, debate.started.clone());
+    let (created_at, ended) = (debate.journal.memory().created_at.clone(), outcome.clone());
+    let session = move |now: &str| {
+        let mut session = view::session(id, &started, &created_at);
+        (session.updated_at, session.completed_at, session.total_rounds) = (now.to_owned(), Some(now.to_owned()), rounds);
+        view::end_session(&mut session, &ended);
+        session
+    };
+    let last = Entry::new(Place::default(), Event::DebateCompleted(Box::new(outcome.clone())));
+    debate.journal.append(vec![last], closing(session)).await.map(drop)
+}
+
+async fn pause(debate: &Debate) -> Result<(), Halt> {
+    let (id, started, created_at) = (debate.id, debate.started.clone(), debate.journal.memory().created_at.clone());
+    let session = move |now: &str| {
+        let mut session = view::session(id, &started, &created_at);
+        (session.updated_at, session.status) = (now.to_owned(), crate::store::Status::Paused);
+        session
+    };
+    let last = Entry::new(Place::default(), Event::DebatePaused(DebatePaused { reason: "interrupted".to_owned() }));
+    debate.journal.append(vec![last], closing(session)).await.map(drop)
+}
+
+/// How the last append of a run is made.
+fn closing(session: impl FnOnce(&str) -> crate::store::Session + Send + 'static) -> Commit {
+    Commit { seal: true, session: Some(Box::new(session)), claim: Some(Claim::Release), durability: Some(Durability::Power) }
+}

@@ -1,0 +1,173 @@
+//! What people do to a debate: add a note, decide a gate, answer a contested question, pause, cancel.
+
+use super::{Desk, Inner};
+use crate::{
+    DebateId,
+    debate::Steer,
+    error::{DeskError, Halt},
+    event::{Event, GateDecided, HumanAnswered, HumanCancelled, HumanNoted},
+    journal::{Commit, Entry, Journal},
+    outcome::{Ending, Outcome},
+    record::Place,
+    store::{Claim, Durability, Status, StoreError},
+    view,
+};
+use std::sync::{Arc, Weak};
+
+impl Desk {
+    /// Adds a note that the next round hears.
+    pub async fn note(&self, id: DebateId, text: &str, by: &str) -> Result<(), DeskError> {
+        if text.trim().is_empty() {
+            return Err(DeskError::BadRequest("the note is empty".to_owned()));
+        }
+        let journal = self.open(id).await?;
+        if let Some(outcome) = journal.memory().outcome.as_ref() {
+            return Err(DeskError::WrongState(format!(
+                "debate {} has ended ({}); a note would reach nobody",
+                id.short(),
+                outcome.outcome.as_str()
+            )));
+        }
+        let note = Event::HumanNoted(HumanNoted { text: text.to_owned(), by: by.to_owned() });
+        self.append_human(&journal, note, false).await
+    }
+
+    /// Decides a gate. Exactly one decision counts, the first that is recorded.
+    pub async fn decide(&self, id: DebateId, gate: &str, approved: bool, by: &str, reason: &str) -> Result<(), DeskError> {
+        let journal = self.open(id).await?;
+        match journal.memory().gates.get(gate) {
+            None => return Err(DeskError::WrongState(format!("debate {} has no open gate `{gate}`", id.short()))),
+            Some((_, Some(decided))) => {
+                let word = if decided.approved { "approved" } else { "rejected" };
+                return Err(DeskError::WrongState(format!("gate `{gate}` was already {word} by {}", decided.by)));
+            }
+            Some((_, None)) => {}
+        }
+        let decided = GateDecided { gate: gate.to_owned(), approved, by: by.to_owned(), reason: reason.to_owned() };
+        self.append_human(&journal, Event::GateDecided(decided), false).await
+    }
+
+    /// Records a person's choice after a contested end.
+    pub async fn answer(&self, id: DebateId, option: &str, reason: &str, by: &str) -> Result<String, DeskError> {
+        let view = self.view(id).await?;
+        let contested = view.outcome.as_ref().is_some_and(|outcome| outcome.outcome == Ending::Contested);
+        if !contested {
+            let state = view.outcome.map_or("has not ended", |outcome| outcome.outcome.as_str());
+            return Err(DeskError::WrongState(format!("debate {} is not contested ({state}); there is nothing to answer", id.short())));
+        }
+        if let Some(answer) = &view.answer {
+            return Err(DeskError::WrongState(format!("debate {} was already answered: {} by {}", id.short(), answer.option, answer.by)));
+        }
+        let format = self.format(view.started.as_ref().map_or("", |started| &started.format))?;
+        let choices = (format.choices)(&view);
+        let chosen = choices.iter().find(|(id, _)| id.eq_ignore_ascii_case(option.trim()));
+        let Some((chosen, _)) = chosen else {
+            let known = choices.iter().map(|(id, label)| format!("{id} {label}")).collect::<Vec<_>>().join(", ");
+            return Err(DeskError::BadRequest(format!("`{option}` is not an option; choose one of: {known}")));
+        };
+        let journal = self.open(id).await?;
+        let answered = HumanAnswered { option: chosen.clone(), reason: reason.to_owned(), by: by.to_owned() };
+        self.append_human(&journal, Event::HumanAnswered(answered), true).await?;
+        Ok(chosen.clone())
+    }
+
+    /// Lets running turns finish, then saves and leaves the debate.
+    pub fn pause(&self, id: DebateId) -> Result<(), DeskError> {
+        let live = self.inner.live().get(&id).cloned();
+        let live = live.ok_or_else(|| DeskError::WrongState(format!("debate {} does not run here", id.short())))?;
+        live.steer.send_if_modified(|steer| {
+            let runs = *steer == Steer::Run;
+            if runs {
+                *steer = Steer::Pause;
+            }
+            runs
+        });
+        Ok(())
+    }
+
+    /// Ends a debate: calls in flight are dropped. Works for a debate of another process too.
+    pub async fn cancel(&self, id: DebateId, by: &str, reason: &str) -> Result<(), DeskError> {
+        let journal = self.open(id).await?;
+        if let Some(outcome) = journal.memory().outcome.as_ref() {
+            return Err(DeskError::WrongState(format!("debate {} has already ended: {}", id.short(), outcome.outcome.as_str())));
+        }
+        let cancelled = HumanCancelled { by: by.to_owned(), reason: reason.to_owned() };
+        self.append_human(&journal, Event::HumanCancelled(cancelled.clone()), false).await?;
+        if self.inner.live().contains_key(&id) {
+            self.cancel_live(id, &journal, cancelled);
+            return Ok(());
+        }
+        match self.end_dead(id, &journal, &cancelled).await {
+            // Another process runs it and has been told by the event above.
+            Err(DeskError::Halted(Halt::Store(StoreError::Held { .. }))) => Ok(()),
+            other => other,
+        }
+    }
+
+    pub(super) fn cancel_live(&self, id: DebateId, journal: &Journal, cancelled: HumanCancelled) {
+        journal.memory().cancelled = Some(cancelled);
+        if let Some(live) = self.inner.live().get(&id) {
+            live.steer.send_replace(Steer::Cancel);
+        }
+    }
+
+    /// Starts listening for what other processes do, once per desk.
+    pub(super) fn listen_elsewhere(&self) {
+        self.inner.listening.call_once(|| {
+            let desk = Arc::downgrade(&self.inner);
+            let store = self.inner.store.clone();
+            tokio::spawn(async move {
+                while let Ok(changed) = store.changed_elsewhere().await {
+                    let Some(inner) = Weak::upgrade(&desk) else { return };
+                    for id in changed {
+                        take_in(&inner, id).await;
+                    }
+                    inner.elsewhere.send_modify(|tick| *tick += 1);
+                }
+            });
+        });
+    }
+
+    async fn open(&self, id: DebateId) -> Result<Arc<Journal>, DeskError> {
+        let live = self.inner.live().get(&id).map(|live| live.journal.clone());
+        if let Some(journal) = live {
+            return Ok(journal);
+        }
+        let journal = Arc::new(self.inner.journal(id));
+        journal.catch_up().await?;
+        let known = journal.memory().started.is_some();
+        if known { Ok(journal) } else { Err(DeskError::NotFound(id.to_string())) }
+    }
+
+    async fn append_human(&self, journal: &Journal, event: Event, seal: bool) -> Result<(), DeskError> {
+        let commit = Commit { seal, durability: Some(Durability::Power), ..Commit::default() };
+        journal.append(vec![Entry::new(Place::default(), event)], commit).await?;
+        Ok(())
+    }
+
+    /// Ends a debate that nobody runs.
+    async fn end_dead(&self, id: DebateId, journal: &Journal, cancelled: &HumanCancelled) -> Result<(), DeskError> {
+        journal.append(Vec::new(), Commit { claim: Some(Claim::Take), ..Commit::default() }).await?;
+        let outcome = Outcome::without_result(Ending::Cancelled, format!("cancelled by {}", cancelled.by), Vec::new());
+        let mut view = self.view(id).await?;
+        view.outcome = Some(outcome.clone());
+        let mut session = view.session().ok_or_else(|| DeskError::NotFound(id.to_string()))?;
+        view::end_session(&mut session, &outcome);
+        session.status = Status::Cancelled;
+        let stamp = move |now: &str| crate::store::Session { updated_at: now.to_owned(), completed_at: Some(now.to_owned()), ..session };
+        let commit =
+            Commit { seal: true, session: Some(Box::new(stamp)), claim: Some(Claim::Release), durability: Some(Durability::Power) };
+        journal.append(vec![Entry::new(Place::default(), Event::DebateCompleted(Box::new(outcome)))], commit).await?;
+        Ok(())
+    }
+}
+
+/// Takes in what another process appended to a debate that runs here.
+async fn take_in(inner: &Inner, id: DebateId) {
+    let live = inner.live().get(&id).cloned();
+    let Some(live) = live else { return };
+    // A journal that cannot be read stops the run itself at its next append; here there is nobody to tell.
+    if live.journal.catch_up().await.is_ok() && live.journal.memory().cancelled.is_some() {
+        live.steer.send_replace(Steer::Cancel);
+    }
+}

@@ -1,0 +1,83 @@
+//! Watching: the journal's tail, live or afterwards, from any event on.
+
+use super::Desk;
+use crate::{DebateId, error::DeskError, record::Record};
+use std::collections::VecDeque;
+use tokio::sync::watch as channel;
+
+/// The events of one debate, one after the other, until it ends or is left.
+pub struct Watch {
+    desk: Desk,
+    id: DebateId,
+    seen: u64,
+    waiting: VecDeque<Record>,
+    grown: Option<channel::Receiver<u64>>,
+    elsewhere: channel::Receiver<u64>,
+    over: bool,
+}
+
+impl Desk {
+    /// Watches a debate from the event after number `after`.
+    pub async fn watch(&self, id: DebateId, after: u64) -> Result<Watch, DeskError> {
+        self.listen_elsewhere();
+        let grown = self.inner.live().get(&id).map(|live| live.journal.grown());
+        let watch = Watch {
+            desk: self.clone(),
+            id,
+            seen: after,
+            waiting: VecDeque::new(),
+            grown,
+            elsewhere: self.inner.elsewhere.subscribe(),
+            over: false,
+        };
+        if self.inner.store.load(id, 0).await?.is_empty() { Err(DeskError::NotFound(id.to_string())) } else { Ok(watch) }
+    }
+}
+
+impl Watch {
+    /// The next event; `None` when the debate has ended or was left and everything was seen.
+    pub async fn next(&mut self) -> Result<Option<Record>, DeskError> {
+        loop {
+            if let Some(record) = self.waiting.pop_front() {
+                self.seen = record.seq;
+                self.over = match &*record.kind {
+                    "debate.completed" | "debate.paused" => true,
+                    "debate.resumed" => false,
+                    _ => self.over,
+                };
+                return Ok(Some(record));
+            }
+            if let Some(grown) = &mut self.grown {
+                grown.mark_unchanged();
+            }
+            self.elsewhere.mark_unchanged();
+            self.waiting.extend(self.desk.inner.store.load(self.id, self.seen).await?);
+            if !self.waiting.is_empty() {
+                continue;
+            }
+            if self.over {
+                return Ok(None);
+            }
+            self.wait().await?;
+        }
+    }
+
+    async fn wait(&mut self) -> Result<(), DeskError> {
+        let gone = match &mut self.grown {
+            Some(grown) => tokio::select! {
+                changed = grown.changed() => changed.is_err(),
+                _ = self.elsewhere.changed() => false,
+            },
+            None => {
+                let stopped = self.elsewhere.changed().await.is_err();
+                return if stopped { Err(DeskError::WrongState("the desk was closed".to_owned())) } else { Ok(()) };
+            }
+        };
+        if gone {
+            // The run ended without a last event (its journal could not be written): what is there is all.
+            self.grown = None;
+            self.over = self.desk.inner.store.load(self.id, self.seen).await?.is_empty();
+        }
+        Ok(())
+    }
+}

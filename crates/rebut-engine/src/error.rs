@@ -1,0 +1,102 @@
+//! Why a debate stops before its format has an outcome, and why the desk refuses.
+
+use crate::{DebateId, model::Fault, outcome::Absence, store::StoreError};
+
+/// What ends a format's run early. A format passes it on with `?`.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Halt {
+    /// A person ended the debate.
+    #[error("cancelled by {by}")]
+    Cancelled {
+        /// Who.
+        by: String,
+        /// Why, if said.
+        reason: String,
+    },
+    /// The debate is saved and goes on later.
+    #[error("paused")]
+    Paused,
+    /// The time for the whole debate is over.
+    #[error("the debate's time is over")]
+    TimeUp,
+    /// Too few answered.
+    #[error("{answered} of {needed} needed answers at {step}")]
+    NoQuorum {
+        /// The step that lacked answers.
+        step: String,
+        /// How many there were.
+        answered: usize,
+        /// How many it takes.
+        needed: usize,
+        /// Who was missing, and why.
+        absent: Vec<Absence>,
+    },
+    /// A gate did not open.
+    #[error("gate {gate} was rejected by {by}")]
+    Rejected {
+        /// Which gate.
+        gate: String,
+        /// By whom, or `timeout`.
+        by: String,
+        /// Why.
+        reason: String,
+    },
+    /// The format broke a rule of the kernel, or a re-run went another way than the record.
+    #[error("{0}")]
+    Broken(String),
+    /// Another process runs this debate now.
+    #[error("another process runs this debate")]
+    TakenOver,
+    /// The journal cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why the desk could not do what was asked.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DeskError {
+    /// No format of that name.
+    #[error("there is no format `{0}`")]
+    UnknownFormat(String),
+    /// The request does not fit the format.
+    #[error("{0}")]
+    BadRequest(String),
+    /// An agent's model cannot be had.
+    #[error("{agent}: {fault}")]
+    NoModel {
+        /// Which agent.
+        agent: String,
+        /// Why.
+        fault: Fault,
+    },
+    /// No debate has an id that starts so.
+    #[error("no debate `{0}`")]
+    NotFound(String),
+    /// Several debates have ids that start so.
+    #[error("`{prefix}` could be {}", matches.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or "))]
+    Ambiguous {
+        /// What was typed.
+        prefix: String,
+        /// Which debates it fits.
+        matches: Vec<DebateId>,
+    },
+    /// The debate is not in a state for this.
+    #[error("{0}")]
+    WrongState(String),
+    /// The journal itself is damaged.
+    #[error("the journal of {debate} is damaged at event {seq}: {problem}")]
+    Damaged {
+        /// Which debate.
+        debate: DebateId,
+        /// Where.
+        seq: u64,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The run ended without an outcome.
+    #[error(transparent)]
+    Halted(#[from] Halt),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,359 @@
+//! The case of a decide debate: its input and settings, and the prompts made from them.
+
+use super::{
+    consensus::Threshold,
+    ledger::{Ledger, Other},
+    replies::{OptionDraft, Recommendation, Response},
+};
+use crate::{
+    agent::{Agent, Role},
+    clean,
+    debate::{Ask, Debate, Step},
+    error::Halt,
+    prompt,
+    prompt::Template,
+    reply::Schema,
+    view::View,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt::Write;
+
+prompt!(
+    /// What a judge reads in the blind round.
+    Recommend, "decide/recommend.md" {
+        /// The judge's attitude.
+        stance: Text,
+        /// The judge's role text.
+        brief: Text,
+        /// What is decided.
+        question: Text,
+        /// The options, one a line.
+        options: Data,
+        /// What is known.
+        context: Data,
+        /// Notes of people.
+        notes: Text,
+    }
+);
+
+prompt!(
+    /// What a judge reads in a later round.
+    Challenge, "decide/challenge.md" {
+        /// The judge's attitude.
+        stance: Text,
+        /// The judge's role text.
+        brief: Text,
+        /// What is decided.
+        question: Text,
+        /// The options, one a line.
+        options: Data,
+        /// What is known.
+        context: Data,
+        /// Notes of people.
+        notes: Text,
+        /// The judge's own last word.
+        own: Data,
+        /// The others' last words.
+        others: Data,
+        /// Whether the lens must be kept.
+        stance_rule: Text,
+    }
+);
+
+prompt!(
+    /// Asks for options.
+    Draft, "decide/draft.md" {
+        /// The drafter's role text.
+        brief: Text,
+        /// What is decided.
+        question: Text,
+        /// What is known.
+        context: Data,
+    }
+);
+
+/// What is to be decided.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The question's own id, used in file names and results.
+    #[serde(default)]
+    pub question_id: String,
+    /// The question.
+    pub question: String,
+    /// 2 to 26 options; none to have them drafted.
+    #[serde(default)]
+    pub options: Vec<Choice>,
+    /// What the judges should know.
+    #[serde(default)]
+    pub context: String,
+}
+
+/// One option.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Choice {
+    /// A letter, or a short word.
+    pub id: String,
+    /// Its name.
+    pub label: String,
+    /// What it means.
+    #[serde(default)]
+    pub description: String,
+}
+
+/// The settings of decide, with the defaults of its preset.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Rounds at most; the first is blind.
+    pub max_rounds: u32,
+    /// The share the leading option needs.
+    pub consensus_threshold: f64,
+    /// Seconds a judge has for one turn.
+    pub timeout_per_judge: u64,
+    /// A judge keeps its lens even when it changes its option.
+    pub require_stance_maintenance: bool,
+    /// A change that names no valid claim of another judge does not count.
+    pub require_change_documentation: bool,
+    /// Judges that must have answered; 0 is more than half.
+    pub min_judges: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        toml::from_str(super::FORMAT.preset).expect("the compiled-in preset is tested to be valid")
+    }
+}
+
+impl Config {
+    /// Reads settings and checks their ranges.
+    pub fn parse(config: &Value) -> Result<Self, String> {
+        let config = Self::deserialize(config).map_err(|error| format!("decide: {error}"))?;
+        Threshold::new(config.consensus_threshold)?;
+        match config {
+            Config { max_rounds: 1..=20, timeout_per_judge: 1..=86_400, .. } => Ok(config),
+            Config { max_rounds: 1..=20, timeout_per_judge, .. } => {
+                Err(format!("timeout_per_judge must be 1 to 86400 seconds, not {timeout_per_judge}"))
+            }
+            Config { max_rounds, .. } => Err(format!("max_rounds must be 1 to 20, not {max_rounds}")),
+        }
+    }
+
+    /// The threshold with its precision.
+    pub fn threshold(&self) -> Threshold {
+        Threshold::new(self.consensus_threshold).expect("checked when the settings were read")
+    }
+}
+
+impl Input {
+    /// Reads the input and checks it.
+    pub fn parse(input: &Value) -> Result<Self, String> {
+        let input = Self::deserialize(input).map_err(|error| format!("decide: {error}"))?;
+        if input.question.trim().is_empty() {
+            return Err("the question is empty".to_owned());
+        }
+        check_options(&input.options)?;
+        Ok(input)
+    }
+}
+
+fn check_options(options: &[Choice]) -> Result<(), String> {
+    match options.len() {
+        0 | 2..=26 => {}
+        1 => return Err("one option is no choice; give at least two, or none to have them drafted".to_owned()),
+        count => return Err(format!("{count} options; at most 26 can be told apart")),
+    }
+    for (number, option) in options.iter().enumerate() {
+        let id = &option.id;
+        if id.is_empty() || id.len() > 16 || !id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
+            return Err(format!("option id `{}` must be 1 to 16 letters or digits", clean::on_one_line(id)));
+        }
+        if options[..number].iter().any(|earlier| earlier.id.eq_ignore_ascii_case(id)) {
+            return Err(format!("option id `{id}` is used twice"));
+        }
+        if option.label.trim().is_empty() {
+            return Err(format!("option {id} has no label"));
+        }
+    }
+    Ok(())
+}
+
+/// The case while it is debated.
+pub struct Case {
+    /// The input, with drafted options where it had none.
+    pub input: Input,
+    /// The settings.
+    pub config: Config,
+    options_text: String,
+    judges: usize,
+    recommend_schema: Schema,
+    respond_schema: Schema,
+}
+
+impl Case {
+    /// The case of a debate. Drafts options first when there are none.
+    pub async fn of(debate: &Debate) -> Result<Self, Halt> {
+        let started = debate.started();
+        let mut input = Input::parse(&started.input).map_err(Halt::Broken)?;
+        let config = Config::parse(&started.config).map_err(Halt::Broken)?;
+        if input.options.is_empty() {
+            input.options = draft_options(debate, &input).await?;
+        }
+        let ids: Vec<&str> = input.options.iter().map(|option| option.id.as_str()).collect();
+        Ok(Self {
+            options_text: options_text(&input.options),
+            judges: started.agents.len(),
+            recommend_schema: Schema::with_choices::<Recommendation>("option", &ids),
+            respond_schema: Schema::with_choices::<Response>("option", &ids),
+            input,
+            config,
+        })
+    }
+
+    /// How many judges must answer.
+    pub fn quorum(&self) -> usize {
+        if self.config.min_judges == 0 { self.judges / 2 + 1 } else { self.config.min_judges }
+    }
+
+    /// An option by its id.
+    pub fn option(&self, id: &str) -> Option<&Choice> {
+        self.input.options.iter().find(|option| option.id == id)
+    }
+
+    /// The blind question to one judge.
+    pub fn recommend(&self, debate: &Debate, judge: &Agent, notes: &str) -> Ask<Recommendation> {
+        let prompt = Recommend {
+            stance: &judge.stance,
+            brief: &judge.brief,
+            question: &self.input.question,
+            options: &self.options_text,
+            context: self.context(),
+            notes: &notes_text(notes),
+        }
+        .render(debate.fence());
+        let ids = self.ids();
+        let check = Box::new(move |reply: &mut Recommendation| reply.check(&ids.iter().map(String::as_str).collect::<Vec<_>>()));
+        Ask { prompt, schema: self.recommend_schema.clone(), check }
+    }
+
+    /// The question to one judge who has heard the others.
+    pub fn challenge(&self, debate: &Debate, judge: &Agent, notes: &str, ledger: &Ledger, round: u32) -> Ask<Response> {
+        let others = ledger.others_for(&judge.name, debate.agents(), debate.started().seed, round);
+        let prompt = Challenge {
+            stance: &judge.stance,
+            brief: &judge.brief,
+            question: &self.input.question,
+            options: &self.options_text,
+            context: self.context(),
+            notes: &notes_text(notes),
+            own: &ledger.own_words(&judge.name),
+            others: &others_text(&others),
+            stance_rule: if self.config.require_stance_maintenance {
+                "Keep your lens: whatever you recommend, argue it from your own stance."
+            } else {
+                "You may leave your stance if the case demands it."
+            },
+        }
+        .render(debate.fence());
+        let ids = self.ids();
+        let expected: Vec<(String, usize)> = others.iter().map(|other| (other.label.clone(), other.claims.len())).collect();
+        let check = Box::new(move |reply: &mut Response| reply.check(&ids.iter().map(String::as_str).collect::<Vec<_>>(), &expected));
+        Ask { prompt, schema: self.respond_schema.clone(), check }
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.input.options.iter().map(|option| option.id.clone()).collect()
+    }
+
+    fn context(&self) -> &str {
+        if self.input.context.trim().is_empty() { "(none)" } else { &self.input.context }
+    }
+}
+
+/// The options of a debate as far as its journal tells: given, or drafted.
+pub(super) fn options_of(view: &View) -> Vec<Choice> {
+    let given = view.started.as_ref().and_then(|started| Input::parse(&started.input).ok()).map(|input| input.options).unwrap_or_default();
+    if !given.is_empty() {
+        return given;
+    }
+    let mut drafts = view.turns.iter().rev().filter(|turn| turn.turn.starts_with("draft/"));
+    let found = drafts.find_map(|turn| crate::reply::extract::<OptionDraft>(&turn.text, &OptionDraft::check).ok());
+    found.map(|found| lettered(found.reply)).unwrap_or_default()
+}
+
+async fn draft_options(debate: &Debate, input: &Input) -> Result<Vec<Choice>, Halt> {
+    let model = debate.agents().first().map(|agent| agent.model.clone()).unwrap_or_default();
+    let drafter = Role::built_in("drafter").ok_or_else(|| Halt::Broken("the role `drafter` is missing".to_owned()))?.played_by(model);
+    let context = if input.context.trim().is_empty() { "(none)" } else { &input.context };
+    let prompt = Draft { brief: &drafter.brief, question: &input.question, context }.render(debate.fence());
+    let ask = Ask { prompt, schema: Schema::of::<OptionDraft>(), check: Box::new(OptionDraft::check) };
+    match debate.turn(&Step::once("draft", 0), &drafter, ask).await? {
+        Ok(said) => Ok(lettered(said.reply)),
+        Err(absence) => Err(Halt::NoQuorum { step: "draft".to_owned(), answered: 0, needed: 1, absent: vec![absence] }),
+    }
+}
+
+fn lettered(draft: OptionDraft) -> Vec<Choice> {
+    let letters = ('A'..='Z').map(|letter| letter.to_string());
+    letters.zip(draft.options).map(|(id, option)| Choice { id, label: option.label, description: option.description }).collect()
+}
+
+fn options_text(options: &[Choice]) -> String {
+    let mut text = String::new();
+    for option in options {
+        let _ = write!(text, "{}. {}", option.id, clean::on_one_line(&option.label));
+        if !option.description.trim().is_empty() {
+            let _ = write!(text, " — {}", clean::on_one_line(&option.description));
+        }
+        text.push('\n');
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+fn notes_text(notes: &str) -> String {
+    if notes.is_empty() { String::new() } else { format!("Notes added by the person who asked:\n{}", clean::for_people(notes)) }
+}
+
+/// One argument is quoted at most this long to the others.
+const QUOTED_CHARS: usize = 700;
+
+fn others_text(others: &[Other]) -> String {
+    let mut text = String::new();
+    for other in others {
+        let summary = clean::shortened(&other.summary, QUOTED_CHARS).into_owned();
+        let _ =
+            writeln!(text, "{} ({}) recommends {}, confidence {:.2}: {summary}", other.label, other.stance, other.option, other.confidence);
+        for (number, claim) in other.claims.iter().enumerate() {
+            let _ = writeln!(text, "  {}#{}: {}", other.label, number + 1, clean::shortened(&clean::on_one_line(claim), QUOTED_CHARS));
+        }
+        text.push('\n');
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prompt::mismatches;
+
+    #[test]
+    fn prompts_and_their_structs_agree() {
+        let all =
+            [mismatches::<Recommend>(), mismatches::<Challenge>(), mismatches::<Draft>(), mismatches::<crate::turn::Clarify>()].concat();
+        assert_eq!(all, Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_preset_is_complete() {
+        let preset: toml::Table = toml::from_str(super::super::FORMAT.preset).expect("TOML");
+        let schema = schemars::schema_for!(Config);
+        let known = schema.get("properties").and_then(Value::as_object).expect("an object");
+        assert_eq!(preset.keys().collect::<std::collections::BTreeSet<_>>(), known.keys().collect());
+        assert_eq!(Config::default().max_rounds, 2);
+    }
+}

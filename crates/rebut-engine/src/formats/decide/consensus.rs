@@ -1,0 +1,113 @@
+//! Counting: shares are compared at the threshold's own precision, so that 2 of 3 reaches 0.67. Pure.
+
+use crate::event::Tally;
+use std::{collections::BTreeMap, sync::Arc};
+
+/// The share an option needs, with the precision it was written in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Threshold {
+    /// The number itself.
+    pub value: f64,
+    decimals: u32,
+}
+
+impl Threshold {
+    /// A threshold above 0 and up to 1.
+    pub fn new(value: f64) -> Result<Self, String> {
+        if !(value > 0.0 && value <= 1.0) {
+            return Err(format!("consensus_threshold must be above 0 and at most 1, not {value}"));
+        }
+        // The shortest text that reads back as this number is what was written.
+        let decimals = value.to_string().split_once('.').map_or(0, |(_, digits)| digits.len());
+        // Two digits at least: whoever writes 0.7 means 70 %, which 2 of 3 is not.
+        Ok(Self { value, decimals: u32::try_from(decimals).unwrap_or(9).clamp(2, 9) })
+    }
+
+    /// Whether `votes` of `ballots` reach it. Nobody reaches anything without ballots.
+    pub fn reached(&self, votes: usize, ballots: usize) -> bool {
+        if ballots == 0 || votes == 0 {
+            return false;
+        }
+        // Rounding must not make unanimous what is not.
+        if self.value >= 1.0 {
+            return votes == ballots;
+        }
+        let unit = 10u128.pow(self.decimals);
+        let (votes, ballots) = (votes as u128, ballots as u128);
+        // The share in units of the threshold's last digit, rounded half up, in whole numbers.
+        let share = (2 * votes * unit + ballots) / (2 * ballots);
+        let needed = (self.value * unit as f64).round() as u128;
+        share >= needed
+    }
+}
+
+/// One agent's ballot: the option that counts, or none.
+pub type Ballot = (Arc<str>, Option<String>);
+
+/// Counts ballots. An abstention is listed and is no ballot; a tie has no leader.
+pub fn tally(step: &str, ballots: &[Ballot], threshold: Threshold) -> Tally {
+    let mut distribution: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut abstained = Vec::new();
+    for (agent, option) in ballots {
+        match option {
+            Some(option) => distribution.entry(option.clone()).or_default().push(agent.to_string()),
+            None => abstained.push(agent.to_string()),
+        }
+    }
+    let cast: usize = distribution.values().map(Vec::len).sum();
+    let most = distribution.values().map(Vec::len).max().unwrap_or(0);
+    let mut leaders = distribution.iter().filter(|(_, voters)| voters.len() == most);
+    let leader = leaders.next().filter(|_| leaders.next().is_none()).map(|(option, _)| option.clone());
+    Tally {
+        step: step.to_owned(),
+        reached: leader.is_some() && threshold.reached(most, cast),
+        share: if cast == 0 { 0.0 } else { most as f64 / cast as f64 },
+        threshold: threshold.value,
+        distribution,
+        abstained,
+        leader,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_compared_at_the_thresholds_precision() {
+        let rows = [
+            (2, 3, 0.67, true),
+            (2, 3, 0.667, true),
+            (2, 3, 0.7, false),
+            (2, 3, 0.68, false),
+            (1, 2, 0.5, true),
+            (1, 3, 0.34, false),
+            (3, 5, 0.67, false),
+            (4, 6, 0.67, true),
+            (1, 1, 1.0, true),
+            (999, 1000, 1.0, false),
+            (5, 11, 0.5, false),
+            (0, 3, 0.1, false),
+            (0, 0, 0.1, false),
+        ];
+        for (votes, ballots, threshold, expected) in rows {
+            let threshold = Threshold::new(threshold).expect("in range");
+            assert_eq!(threshold.reached(votes, ballots), expected, "{votes} of {ballots} at {threshold:?}");
+        }
+        for bad in [0.0, -0.1, 1.01, f64::NAN, f64::INFINITY] {
+            assert!(Threshold::new(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn ties_and_silence_decide_nothing() {
+        let threshold = Threshold::new(0.5).expect("in range");
+        let ballot = |agent: &str, option: &str| (Arc::from(agent), (!option.is_empty()).then(|| option.to_owned()));
+        let tie = tally("x", &[ballot("a", "A"), ballot("b", "B")], threshold);
+        assert_eq!((tie.leader, tie.reached), (None, false));
+        let silence = tally("x", &[ballot("a", ""), ballot("b", "")], threshold);
+        assert_eq!((silence.leader, silence.reached, silence.share), (None, false, 0.0));
+        let one = tally("x", &[ballot("a", "A"), ballot("b", "")], threshold);
+        assert_eq!((one.leader.as_deref(), one.reached), (Some("A"), true));
+    }
+}

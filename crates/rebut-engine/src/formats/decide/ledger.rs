@@ -1,0 +1,223 @@
+//! The position ledger: who holds what, what was claimed, and whether a change of mind names what caused it. Pure.
+
+use super::{
+    consensus::Ballot,
+    replies::{Recommendation, Response, claim_name},
+};
+use crate::{
+    agent::Agent,
+    clean,
+    debate::{Round, Said},
+    event::{Challenge, Claim, ClaimId, Position},
+    record::Hash,
+};
+use std::{fmt::Write, sync::Arc};
+
+/// Everything held and claimed so far.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    judges: Vec<Judge>,
+}
+
+/// One judge's positions, one per round it spoke in.
+#[derive(Clone, Debug)]
+struct Judge {
+    agent: Arc<str>,
+    positions: Vec<(u32, Position)>,
+}
+
+/// What a judge is shown of another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Other {
+    /// The neutral name, `J2`.
+    pub label: String,
+    /// Its attitude.
+    pub stance: String,
+    /// What it holds.
+    pub option: String,
+    /// How sure it says it is.
+    pub confidence: f64,
+    /// Its reason.
+    pub summary: String,
+    /// Its arguments.
+    pub claims: Vec<String>,
+}
+
+impl Ledger {
+    /// The ledger after the blind round.
+    pub fn open(round: Round<Recommendation>) -> Self {
+        let judges = round.said.into_iter().map(|said| {
+            let claims = numbered(&said.agent, 1, said.reply.claims);
+            let position = Position {
+                turn: said.turn,
+                counted: Some(said.reply.option.clone()),
+                option: Some(said.reply.option),
+                from: None,
+                confidence: said.reply.confidence,
+                summary: said.reply.summary,
+                claims,
+                challenges: Vec::new(),
+                because: Vec::new(),
+                reason: String::new(),
+                documented: true,
+                flips_if: said.reply.flips_if,
+                bad_citations: Vec::new(),
+            };
+            Judge { agent: said.agent, positions: vec![(1, position)] }
+        });
+        Self { judges: judges.collect() }
+    }
+
+    /// Takes in a later round. With `strict`, a change that cites no valid claim does not count.
+    pub fn hear(&mut self, round: u32, heard: Round<Response>, strict: bool) {
+        // Everybody answered what stood before this round, so citations are looked up there.
+        let before = self.clone();
+        for said in heard.said {
+            let position = before.judge_reply(round, &said, strict);
+            if let Some(judge) = self.judges.iter_mut().find(|judge| judge.agent == said.agent) {
+                judge.positions.push((round, position));
+            }
+        }
+    }
+
+    /// Whether a judge has a position.
+    pub fn holds(&self, agent: &str) -> bool {
+        self.judges.iter().any(|judge| &*judge.agent == agent)
+    }
+
+    /// The positions taken in one round.
+    pub fn positions_of(&self, round: u32) -> Vec<(Arc<str>, Position)> {
+        let spoke = self.judges.iter().filter_map(|judge| judge.at(round).map(|position| (judge.agent.clone(), position.clone())));
+        spoke.collect()
+    }
+
+    /// The ballots of one round: whoever did not speak in it has none.
+    pub fn ballots(&self, round: u32) -> Vec<Ballot> {
+        self.positions_of(round).into_iter().map(|(agent, position)| (agent, position.counted)).collect()
+    }
+
+    /// Every judge with its positions, oldest first.
+    pub fn history(&self) -> impl Iterator<Item = (&Arc<str>, &[(u32, Position)])> {
+        self.judges.iter().map(|judge| (&judge.agent, judge.positions.as_slice()))
+    }
+
+    /// What one judge is shown of the others: neutral names, in an order drawn from the seed.
+    pub fn others_for(&self, viewer: &str, agents: &[Agent], seed: u64, round: u32) -> Vec<Other> {
+        let mut others: Vec<(Hash, Other)> = self
+            .judges
+            .iter()
+            .filter(|judge| &*judge.agent != viewer)
+            .map(|judge| {
+                let position = judge.last();
+                let stance = agents.iter().find(|agent| agent.name == judge.agent).map_or("", |agent| agent.stance.as_str());
+                let other = Other {
+                    label: self.label(&judge.agent),
+                    stance: stance.to_owned(),
+                    option: position.counted.clone().unwrap_or_default(),
+                    confidence: position.confidence,
+                    summary: clean::on_one_line(&position.summary),
+                    claims: position.claims.iter().map(|claim| claim.text.clone()).collect(),
+                };
+                (Hash::of(format!("{seed}/{round}/{viewer}/{}", judge.agent).as_bytes()), other)
+            })
+            .collect();
+        others.sort_by_key(|(order, _)| order.0);
+        others.into_iter().map(|(_, other)| other).collect()
+    }
+
+    /// A judge's own last word, as it is reminded of it.
+    pub fn own_words(&self, agent: &str) -> String {
+        let Some(judge) = self.judges.iter().find(|judge| &*judge.agent == agent) else { return String::new() };
+        let position = judge.last();
+        let option = position.counted.as_deref().unwrap_or("nothing");
+        let mut text =
+            format!("You recommended {option}, confidence {:.2}: {}", position.confidence, clean::on_one_line(&position.summary));
+        for (number, claim) in position.claims.iter().enumerate() {
+            let _ = write!(text, "\n  #{}: {}", number + 1, clean::on_one_line(&claim.text));
+        }
+        text
+    }
+
+    /// The neutral name of a judge. It follows the panel's order, which says nothing about models.
+    fn label(&self, agent: &str) -> String {
+        let number = self.judges.iter().position(|judge| &*judge.agent == agent).map_or(0, |at| at + 1);
+        format!("J{number}")
+    }
+
+    /// The claim behind a neutral name, as it stood when the others were last shown.
+    fn claim(&self, name: &str) -> Option<(&Judge, &Claim)> {
+        let (label, number) = claim_name(name)?;
+        let judge = self.judges.iter().find(|judge| self.label(&judge.agent) == label)?;
+        Some((judge, judge.last().claims.get(number - 1)?))
+    }
+
+    fn judge_reply(&self, round: u32, said: &Said<Response>, strict: bool) -> Position {
+        let reply = &said.reply;
+        let before = self.judges.iter().find(|judge| judge.agent == said.agent);
+        let from = before.and_then(|judge| judge.last().counted.clone());
+        let (because, bad_citations) = self.citations(before, &said.agent, &reply.convinced_by);
+        let changed = from.as_deref() != Some(reply.option.as_str());
+        let documented = !changed || !because.is_empty();
+        let challenges = reply.challenges.iter().filter_map(|answered| {
+            let (judge, claim) = self.claim(&answered.claim)?;
+            (judge.agent != said.agent).then(|| Challenge {
+                claim: claim.id.clone(),
+                verdict: answered.verdict,
+                text: answered.text.clone(),
+            })
+        });
+        Position {
+            turn: said.turn.clone(),
+            option: Some(reply.option.clone()),
+            counted: if documented || !strict { Some(reply.option.clone()) } else { from.clone() },
+            from,
+            confidence: reply.confidence,
+            summary: reply.summary.clone(),
+            claims: numbered(&said.agent, round, reply.claims.clone()),
+            challenges: challenges.collect(),
+            because: if changed { because } else { Vec::new() },
+            reason: if changed { reply.change_reason.clone() } else { String::new() },
+            documented,
+            flips_if: reply.flips_if.clone(),
+            bad_citations: if changed { bad_citations } else { Vec::new() },
+        }
+    }
+
+    /// The citations that hold, and why the others do not: a claim must exist, be somebody else's, and be
+    /// new since the agent's last position.
+    fn citations(&self, before: Option<&Judge>, agent: &str, cited: &[String]) -> (Vec<ClaimId>, Vec<String>) {
+        let last_spoke = before.and_then(|judge| judge.positions.last()).map_or(0, |(round, _)| *round);
+        let (mut good, mut bad) = (Vec::new(), Vec::new());
+        for name in cited {
+            let shown = clean::shortened(&clean::on_one_line(name), 40).into_owned();
+            match self.claim(name) {
+                None => bad.push(format!("{shown}: no such claim")),
+                Some((judge, _)) if &*judge.agent == agent => bad.push(format!("{shown}: its own claim")),
+                Some((judge, claim)) if judge.last_round() < last_spoke => {
+                    bad.push(format!("{shown} ({}): known before its last position", claim.id))
+                }
+                Some((_, claim)) if good.contains(&claim.id) => {}
+                Some((_, claim)) => good.push(claim.id.clone()),
+            }
+        }
+        (good, bad)
+    }
+}
+
+impl Judge {
+    fn last(&self) -> &Position {
+        &self.positions.last().expect("a judge enters the ledger with its first position").1
+    }
+
+    fn last_round(&self) -> u32 {
+        self.positions.last().map_or(0, |(round, _)| *round)
+    }
+
+    fn at(&self, round: u32) -> Option<&Position> {
+        self.positions.iter().find(|(spoke, _)| *spoke == round).map(|(_, position)| position)
+    }
+}
+
+fn numbered(agent: &str, round: u32, claims: Vec<String>) -> Vec<Claim> {
+    claims.into_iter().enumerate().map(|(at, text)| Claim { id: ClaimId::new(agent, round, at + 1), text }).collect()
+}

@@ -1,0 +1,103 @@
+//! Decide: judges of fixed stance answer blind; without consensus each hears the others and keeps or changes its mind.
+
+mod case;
+pub mod consensus;
+mod ledger;
+pub mod replies;
+pub mod result;
+
+pub use case::{Case, Choice, Config, Input};
+pub use ledger::Ledger;
+
+use crate::{
+    agent::Agent,
+    debate::{Debate, Step},
+    error::Halt,
+    event::{Event, Limits},
+    formats::{Format, Run},
+    outcome::{Ending, Outcome},
+    prompt::Template,
+    reply::Schema,
+    view::View,
+};
+use replies::{OptionDraft, Recommendation, Response};
+use serde_json::Value;
+
+/// The row of the table of formats.
+pub const FORMAT: Format = Format {
+    name: "decide",
+    version: 1,
+    about: "Judges of fixed stance choose between options; without consensus each hears the others once more.",
+    preset: include_str!("../../../presets/decide.toml"),
+    prompts: &[
+        (case::Recommend::FILE, case::Recommend::SOURCE),
+        (case::Challenge::FILE, case::Challenge::SOURCE),
+        (case::Draft::FILE, case::Draft::SOURCE),
+        (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE),
+    ],
+    replies: || vec![Schema::of::<Recommendation>(), Schema::of::<Response>(), Schema::of::<OptionDraft>()],
+    check,
+    limits: |config| {
+        let seconds = config.get("timeout_per_judge").and_then(Value::as_u64);
+        Limits { turn_seconds: seconds.unwrap_or(Limits::default().turn_seconds), ..Limits::default() }
+    },
+    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
+    choices,
+};
+
+/// The rules.
+pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
+    let case = Case::of(debate).await?;
+    let blind = Step::once("recommend", 1);
+    let first = debate.round(&blind, debate.agents(), |judge, notes| case.recommend(debate, judge, notes)).await?;
+    let mut ledger = Ledger::open(first.quorum(case.quorum())?);
+    let mut tally = record(debate, &case, &ledger, &blind).await?;
+    for round in 2..=case.config.max_rounds {
+        if tally.reached {
+            break;
+        }
+        let step = Step::numbered("challenge", round);
+        let judges: Vec<Agent> = debate.agents().iter().filter(|judge| ledger.holds(&judge.name)).cloned().collect();
+        let heard = debate.round(&step, &judges, |judge, notes| case.challenge(debate, judge, notes, &ledger, round)).await?;
+        ledger.hear(round, heard.quorum(case.quorum())?, case.config.require_change_documentation);
+        tally = record(debate, &case, &ledger, &step).await?;
+    }
+    let absences = debate.absences();
+    let result = result::of(&case, &ledger, &tally, &absences);
+    let ending = if tally.reached { Ending::Consensus } else { Ending::Contested };
+    Ok(Outcome {
+        outcome: ending,
+        summary: result::summary(&case, &tally),
+        degraded: absences,
+        consensus_score: Some(tally.share),
+        result: serde_json::to_value(result).map_err(|error| Halt::Broken(error.to_string()))?,
+    })
+}
+
+/// Records where everybody stands after a round, and the count.
+async fn record(debate: &Debate, case: &Case, ledger: &Ledger, step: &Step) -> Result<crate::event::Tally, Halt> {
+    for (agent, position) in ledger.positions_of(step.round) {
+        let changed = position.from.is_some() && position.from != position.option;
+        let event = if changed { Event::PositionChanged(position) } else { Event::PositionRecorded(position) };
+        debate.note(step.place(Some(&agent)), event).await?;
+    }
+    let tally = consensus::tally(&step.name, &ledger.ballots(step.round), case.config.threshold());
+    debate.note(step.place(None), Event::VoteTallied(tally.clone())).await?;
+    Ok(tally)
+}
+
+fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
+    let input = Input::parse(input)?;
+    let config = Config::parse(config)?;
+    if agents.is_empty() {
+        return Err("decide needs at least one judge".to_owned());
+    }
+    if config.min_judges > agents.len() {
+        return Err(format!("min_judges is {}, but there are only {} judges", config.min_judges, agents.len()));
+    }
+    Ok(input.question)
+}
+
+fn choices(view: &View) -> Vec<(String, String)> {
+    case::options_of(view).into_iter().map(|choice| (choice.id, choice.label)).collect()
+}

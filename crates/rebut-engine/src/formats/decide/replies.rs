@@ -1,0 +1,191 @@
+//! What judges reply: one form for the blind round, one for the rounds in which they hear the others.
+
+use crate::{event::Verdict, reply};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+
+/// A judge's blind recommendation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Recommendation {
+    /// The letter of the recommended option.
+    pub option: String,
+    /// How sure the judge is, from 0 to 1.
+    #[serde(deserialize_with = "number")]
+    pub confidence: f64,
+    /// The reason in one sentence.
+    pub summary: String,
+    /// One to five separate arguments, strongest first.
+    #[serde(deserialize_with = "sentences")]
+    pub claims: Vec<String>,
+    /// The one fact that would change the judge's mind.
+    #[serde(default)]
+    pub flips_if: String,
+}
+
+/// A judge's answer to the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// The letter of the option recommended now.
+    pub option: String,
+    /// How sure the judge is, from 0 to 1.
+    #[serde(deserialize_with = "number")]
+    pub confidence: f64,
+    /// The reason in one sentence.
+    pub summary: String,
+    /// One to five separate arguments, strongest first.
+    #[serde(deserialize_with = "sentences")]
+    pub claims: Vec<String>,
+    /// At least one answer to each other judge.
+    pub challenges: Vec<Answered>,
+    /// The names of the claims that changed the option; empty if it is kept.
+    #[serde(default)]
+    pub convinced_by: Vec<String>,
+    /// Exactly what convinced the judge; empty if the option is kept.
+    #[serde(default)]
+    pub change_reason: String,
+    /// The one fact that would change the judge's mind.
+    #[serde(default)]
+    pub flips_if: String,
+}
+
+/// An answer to one claim of another judge.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Answered {
+    /// The claim's name, such as `J2#1`.
+    pub claim: String,
+    /// Whether it is attacked or conceded.
+    pub verdict: Verdict,
+    /// Why.
+    pub text: String,
+}
+
+/// Options drafted for a question that came without any.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OptionDraft {
+    /// Two to five options.
+    pub options: Vec<DraftedOption>,
+}
+
+/// One drafted option.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DraftedOption {
+    /// Two to six words.
+    pub label: String,
+    /// What it means in practice.
+    #[serde(default)]
+    pub description: String,
+}
+
+reply!(Recommendation, "recommendation");
+reply!(Response, "response");
+reply!(OptionDraft, "option_draft");
+
+/// The most arguments one turn may bring.
+const MOST_CLAIMS: usize = 8;
+
+impl Recommendation {
+    /// Normalises the option to one of `ids` and checks the rest.
+    pub fn check(&mut self, ids: &[&str]) -> Result<(), String> {
+        self.option = option_of(&self.option, ids)?;
+        check_argument(self.confidence, &self.summary, &mut self.claims)
+    }
+}
+
+impl Response {
+    /// Like a recommendation, and every judge in `others` must be answered by at least one claim that exists.
+    pub fn check(&mut self, ids: &[&str], others: &[(String, usize)]) -> Result<(), String> {
+        self.option = option_of(&self.option, ids)?;
+        check_argument(self.confidence, &self.summary, &mut self.claims)?;
+        let ignored: Vec<&str> = others
+            .iter()
+            .filter(|(label, claims)| {
+                !self
+                    .challenges
+                    .iter()
+                    .any(|answered| claim_name(&answered.claim).is_some_and(|(who, number)| who == *label && number <= *claims))
+            })
+            .map(|(label, _)| label.as_str())
+            .collect();
+        if ignored.is_empty() { Ok(()) } else { Err(format!("\"challenges\" answers no claim of {}", ignored.join(", "))) }
+    }
+}
+
+impl OptionDraft {
+    /// Two to five options with different labels.
+    pub fn check(&mut self) -> Result<(), String> {
+        for option in &mut self.options {
+            option.label = crate::clean::on_one_line(&option.label);
+        }
+        let mut labels: Vec<String> = self.options.iter().map(|option| option.label.to_lowercase()).collect();
+        labels.sort();
+        labels.dedup();
+        match self.options.len() {
+            2..=5 if labels.len() == self.options.len() && !labels.iter().any(String::is_empty) => Ok(()),
+            2..=5 => Err("options need different, non-empty labels".to_owned()),
+            count => Err(format!("{count} options; draft two to five")),
+        }
+    }
+}
+
+/// A claim's neutral name, `J2#1`, as label and number. Judges write it in a few ways: `J2 #1`, `j2·#1`, `J2-1`.
+pub fn claim_name(text: &str) -> Option<(String, usize)> {
+    let upper = text.trim().trim_matches(['"', '`', '[', ']', '(', ')']).to_uppercase();
+    let rest = upper.strip_prefix('J')?;
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (judge, claim) = rest.split_at(digits);
+    let claim: usize = claim.trim_start_matches(['#', '·', ' ', '-', '.', ':', 'C']).trim().parse().ok()?;
+    let judge: usize = judge.parse().ok()?;
+    (claim > 0).then(|| (format!("J{judge}"), claim))
+}
+
+fn option_of(said: &str, ids: &[&str]) -> Result<String, String> {
+    let word = said.trim().trim_matches(['"', '\'', '*', '.', ':', '(', ')', '[', ']']).trim();
+    let word = word.get(..7).filter(|start| start.eq_ignore_ascii_case("option ")).map_or(word, |_| word[7..].trim());
+    ids.iter().find(|id| id.eq_ignore_ascii_case(word)).map(|id| (*id).to_owned()).ok_or_else(|| {
+        format!("\"option\" must be one of {}, not \"{}\"", ids.join(", "), crate::clean::shortened(&crate::clean::on_one_line(said), 40))
+    })
+}
+
+fn check_argument(confidence: f64, summary: &str, claims: &mut Vec<String>) -> Result<(), String> {
+    claims.retain(|claim| !claim.trim().is_empty());
+    if !(0.0..=1.0).contains(&confidence) {
+        return Err(format!("\"confidence\" must be from 0 to 1, not {confidence}"));
+    }
+    if summary.trim().is_empty() {
+        return Err("\"summary\" is empty".to_owned());
+    }
+    match claims.len() {
+        0 => Err("\"claims\" is empty; give at least one argument".to_owned()),
+        1..=MOST_CLAIMS => Ok(()),
+        count => Err(format!("{count} claims; give at most five")),
+    }
+}
+
+/// A number, also when it was written as text.
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(f64),
+        Text(String),
+    }
+    match Written::deserialize(deserializer)? {
+        Written::Number(value) => Ok(value),
+        Written::Text(text) => text.trim().parse().map_err(|_| D::Error::custom(format!("`{text}` is not a number"))),
+    }
+}
+
+/// A list of sentences, also when each was wrapped in an object.
+fn sentences<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Text(String),
+        Wrapped {
+            #[serde(alias = "claim", alias = "argument")]
+            text: String,
+        },
+    }
+    let written = Vec::<Written>::deserialize(deserializer)?;
+    Ok(written.into_iter().map(|(Written::Text(text) | Written::Wrapped { text })| text).collect())
+}

@@ -1,0 +1,44 @@
+//! The table of formats. A format is one row here, one file (or folder) beside this one, and its prompts and preset.
+
+pub mod decide;
+
+use crate::{agent::Agent, debate::Debate, error::Halt, event::Limits, outcome::Outcome, record::Hash, reply::Schema, view::View};
+use serde_json::Value;
+use std::{collections::BTreeMap, pin::Pin};
+
+/// The future of a format's run.
+pub type Run<'a> = Pin<Box<dyn Future<Output = Result<Outcome, Halt>> + Send + 'a>>;
+
+/// The rules of one kind of debate.
+pub struct Format {
+    /// What users type.
+    pub name: &'static str,
+    /// Grows when recorded debates could not be re-run by the new rules.
+    pub version: u32,
+    /// One line.
+    pub about: &'static str,
+    /// The defaults, as TOML.
+    pub preset: &'static str,
+    /// Its prompt files and their text.
+    pub prompts: &'static [(&'static str, &'static str)],
+    /// The forms of its replies.
+    pub replies: fn() -> Vec<Schema>,
+    /// Checks a request; gives the topic.
+    pub check: fn(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String>,
+    /// The limits its settings ask for.
+    pub limits: fn(config: &Value) -> Limits,
+    /// The rules themselves.
+    pub run: for<'a> fn(&'a Debate) -> Run<'a>,
+    /// What a person may answer when it ends contested: letter and label.
+    pub choices: fn(&View) -> Vec<(String, String)>,
+}
+
+/// Every format there is.
+pub const FORMATS: &[Format] = &[decide::FORMAT];
+
+impl Format {
+    /// The hash of each prompt file.
+    pub fn prompt_hashes(&self) -> BTreeMap<String, Hash> {
+        self.prompts.iter().map(|(file, source)| ((*file).to_owned(), Hash::of(source.as_bytes()))).collect()
+    }
+}

@@ -1,0 +1,312 @@
+//! A debate's journal while it is open: appends in order, remembers what is recorded, and takes in what others append.
+
+use crate::{
+    DebateId,
+    clock::Clock,
+    error::Halt,
+    event::{Event, GateDecided, HumanCancelled, HumanNoted, Started, TurnCompleted},
+    model::Fault,
+    outcome::Outcome,
+    record::{Hash, Place, Record},
+    seal::Seal,
+    store::{Append, Claim, Durability, Session, Store, StoreError, TurnRow},
+};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::sync::watch;
+
+/// An open journal.
+pub struct Journal {
+    debate: DebateId,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    seal: Option<Arc<Seal>>,
+    end: tokio::sync::Mutex<End>,
+    memory: Mutex<Memory>,
+    grown: watch::Sender<u64>,
+}
+
+/// The journal's end, and what waits to be appended there.
+struct End {
+    count: u64,
+    head: Hash,
+    queued: Vec<Entry>,
+    /// Replies that survive a crash of the process but perhaps not a power cut yet.
+    unsynced: bool,
+}
+
+/// One event to be appended.
+pub struct Entry {
+    /// Where it happened.
+    pub place: Place,
+    /// What happened.
+    pub event: Event,
+    /// The row of `debate_turns` it makes; number and time are filled in.
+    pub row: Option<TurnRow>,
+}
+
+impl Entry {
+    /// An event that makes no row.
+    pub fn new(place: Place, event: Event) -> Self {
+        Self { place, event, row: None }
+    }
+}
+
+/// Makes a session row from the time of the append.
+pub type MakeSession = Box<dyn FnOnce(&str) -> Session + Send>;
+
+/// How an append is made.
+#[derive(Default)]
+pub struct Commit {
+    /// Close the journal here with a signed checkpoint.
+    pub seal: bool,
+    /// The new session row.
+    pub session: Option<MakeSession>,
+    /// Take or give up the debate.
+    pub claim: Option<Claim>,
+    /// What it must survive.
+    pub durability: Option<Durability>,
+}
+
+/// What is recorded, as far as a re-run of the format needs it.
+#[derive(Default)]
+pub struct Memory {
+    /// The first event.
+    pub started: Option<Arc<Started>>,
+    /// When it was written.
+    pub created_at: String,
+    /// The end, if there is one.
+    pub outcome: Option<Outcome>,
+    /// Whether the last word was a pause.
+    pub paused: bool,
+    /// Human notes by number.
+    pub notes: BTreeMap<u64, HumanNoted>,
+    /// A person asked to stop.
+    pub cancelled: Option<HumanCancelled>,
+    /// Gates opened, with the time they close, and decided.
+    pub gates: HashMap<String, (Option<String>, Option<GateDecided>)>,
+    /// Whether a text was taken out: such a debate can be read, but not run again.
+    pub redacted: bool,
+    turns: HashMap<String, RecordedTurn>,
+    rounds_started: HashMap<String, Vec<u64>>,
+    facts: HashMap<FactKey, String>,
+}
+
+type FactKey = (String, Option<u32>, Option<Arc<str>>, Option<Arc<str>>);
+
+/// What is known of one turn.
+#[derive(Clone, Debug, Default)]
+pub struct RecordedTurn {
+    /// The hash of the prompt it was asked with.
+    pub prompt: Option<Hash>,
+    /// Failed attempts so far.
+    pub failed: u32,
+    /// Whether a call left and nothing came back before the record ends.
+    pub in_flight: bool,
+    /// The reply.
+    pub completed: Option<Arc<TurnCompleted>>,
+    /// The last fault, when it was given up.
+    pub given_up: Option<Fault>,
+}
+
+impl Journal {
+    /// A journal with nothing in it yet.
+    pub fn new(debate: DebateId, store: Arc<dyn Store>, clock: Arc<dyn Clock>, seal: Option<Arc<Seal>>) -> Self {
+        let end = End { count: 0, head: Hash::default(), queued: Vec::new(), unsynced: false };
+        Self { debate, store, clock, seal, end: end.into(), memory: Mutex::default(), grown: watch::Sender::new(0) }
+    }
+
+    /// Reads everything that is recorded after what is already known.
+    pub async fn catch_up(&self) -> Result<(), Halt> {
+        let mut end = self.end.lock().await;
+        self.absorb_tail(&mut end).await
+    }
+
+    /// Appends in order, together with whatever was queued. Returns the number of the last record.
+    pub async fn append(&self, entries: Vec<Entry>, commit: Commit) -> Result<u64, Halt> {
+        let mut end = self.end.lock().await;
+        let mut all = std::mem::take(&mut end.queued);
+        all.extend(entries);
+        let now = self.now();
+        let session = commit.session.map(|make| Box::new(make(&now)));
+        let has_reply = all.iter().any(|entry| matches!(entry.event, Event::TurnCompleted(_)));
+        loop {
+            let mut append = self.chain(&end, &all, &now);
+            let head = append.records.last().map_or(end.head, |record| record.hash);
+            let count = append.after + append.records.len() as u64;
+            append.session.clone_from(&session);
+            append.claim = commit.claim.unwrap_or(Claim::Keep);
+            append.durability = commit.durability.unwrap_or(Durability::Process);
+            append.checkpoint = self.seal.as_ref().filter(|_| commit.seal).map(|seal| seal.close(self.debate, count, head));
+            let synced = append.durability == Durability::Power;
+            match self.store.append(append).await {
+                Ok(()) => {
+                    if end.count == 0 {
+                        self.memory().created_at.clone_from(&now);
+                    }
+                    (end.count, end.head) = (count, head);
+                    end.unsynced = !synced && (end.unsynced || has_reply);
+                    self.remember_steering(count - all.len() as u64, &all);
+                    self.grown.send_replace(count);
+                    return Ok(count);
+                }
+                // Somebody steered the debate from elsewhere: take that in and append behind it.
+                Err(StoreError::Conflict { .. }) => self.absorb_tail(&mut end).await?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Keeps events for the next append: facts the format derives need no commit of their own.
+    pub async fn queue(&self, entries: Vec<Entry>) {
+        self.end.lock().await.queued.extend(entries);
+    }
+
+    /// What an append must survive before a call may leave: replies it builds on must be on the disk.
+    pub async fn durability_before_call(&self) -> Durability {
+        if self.end.lock().await.unsynced { Durability::Power } else { Durability::Process }
+    }
+
+    /// How many records there are, and when that changes.
+    pub fn grown(&self) -> watch::Receiver<u64> {
+        self.grown.subscribe()
+    }
+
+    /// What is recorded.
+    pub fn memory(&self) -> MutexGuard<'_, Memory> {
+        // Nothing panics while holding it; should it ever, what was recorded is still right.
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> String {
+        format!("{:.3}", self.clock.now())
+    }
+
+    fn chain(&self, end: &End, entries: &[Entry], now: &str) -> Append {
+        let mut append = Append::new(self.debate, end.count);
+        let (mut seq, mut head) = (end.count, end.head);
+        append.records.reserve(entries.len());
+        for entry in entries {
+            seq += 1;
+            let record = Record::new(self.debate, seq, head, now.to_owned(), entry.place.clone(), &entry.event);
+            head = record.hash;
+            if let Some(row) = &entry.row {
+                append.turns.push(TurnRow { seq, created_at: now.to_owned(), ..row.clone() });
+            }
+            append.records.push(Arc::new(record));
+        }
+        append
+    }
+
+    async fn absorb_tail(&self, end: &mut End) -> Result<(), Halt> {
+        let first_reading = end.count == 0;
+        for record in self.store.load(self.debate, end.count).await? {
+            // Steering may come from anywhere; turns only from whoever runs the debate.
+            if !first_reading && !record.kind.starts_with("human.") && !record.kind.starts_with("gate.") && record.kind != "event.redacted"
+            {
+                return Err(Halt::TakenOver);
+            }
+            if record.prev != end.head || record.seq != end.count + 1 {
+                return Err(Halt::Broken(format!("the journal is damaged at event {}; run `rebut audit verify`", record.seq)));
+            }
+            (end.count, end.head) = (record.seq, record.hash);
+            let event = record.event().map_err(|error| Halt::Broken(format!("event {} cannot be read: {error}", record.seq)))?;
+            self.memory().absorb(&record, event);
+        }
+        self.grown.send_replace(end.count);
+        Ok(())
+    }
+
+    fn remember_steering(&self, before: u64, appended: &[Entry]) {
+        for (seq, entry) in (before + 1..).zip(appended) {
+            match &entry.event {
+                Event::HumanNoted(note) => {
+                    self.memory().notes.insert(seq, note.clone());
+                }
+                Event::HumanCancelled(cancelled) => self.memory().cancelled = Some(cancelled.clone()),
+                Event::GateOpened(opened) => self.memory().gates.entry(opened.gate.clone()).or_default().0 = Some(opened.until.clone()),
+                Event::GateDecided(decided) => self.memory().decide_gate(decided.clone()),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Memory {
+    /// What is recorded of a turn. A reply is handed out once: a turn is asked once per run.
+    pub fn take_turn(&mut self, turn: &str) -> RecordedTurn {
+        self.turns.remove(turn).unwrap_or_default()
+    }
+
+    /// The notes a round heard when it was first started.
+    pub fn notes_heard(&self, step: &str) -> Option<Vec<u64>> {
+        self.rounds_started.get(step).cloned()
+    }
+
+    /// Turns that were in flight when the record ends.
+    pub fn in_doubt(&self) -> Vec<String> {
+        let mut turns: Vec<String> = self.turns.iter().filter(|(_, turn)| turn.in_flight).map(|(name, _)| name.clone()).collect();
+        turns.sort();
+        turns
+    }
+
+    /// The recorded data of a derived fact at this place, if it is recorded.
+    pub fn fact(&self, kind: &str, place: &Place) -> Option<&str> {
+        let key = (kind.to_owned(), place.round, place.phase.clone(), place.agent.clone());
+        self.facts.get(&key).map(String::as_str)
+    }
+
+    fn absorb(&mut self, record: &Record, event: Option<Event>) {
+        self.redacted |= record.is_redacted();
+        match event {
+            Some(Event::DebateStarted(started)) => {
+                self.created_at.clone_from(&record.ts);
+                self.started = Some(Arc::from(started));
+            }
+            Some(Event::RoundStarted(round)) => {
+                self.rounds_started.insert(round.step, round.notes);
+            }
+            Some(Event::TurnStarted(started)) => {
+                let turn = self.turns.entry(started.turn).or_default();
+                turn.prompt = Some(started.prompt);
+                turn.in_flight = true;
+            }
+            Some(Event::TurnFailed(failed)) => {
+                let turn = self.turns.entry(failed.turn).or_default();
+                turn.in_flight = false;
+                turn.failed = turn.failed.max(failed.attempt);
+                turn.given_up = (!failed.retry).then_some(failed.fault);
+            }
+            Some(Event::TurnCompleted(completed)) => {
+                let turn = self.turns.entry(completed.turn.clone()).or_default();
+                turn.in_flight = false;
+                turn.completed = Some(Arc::from(completed));
+            }
+            Some(Event::GateOpened(opened)) => self.gates.entry(opened.gate).or_default().0 = Some(opened.until),
+            Some(Event::GateDecided(decided)) => self.decide_gate(decided),
+            Some(Event::HumanNoted(note)) => {
+                self.notes.insert(record.seq, note);
+            }
+            Some(Event::HumanCancelled(cancelled)) => self.cancelled = Some(cancelled),
+            Some(Event::DebatePaused(_)) => self.paused = true,
+            Some(Event::DebateResumed(_)) => (self.paused, self.outcome, self.cancelled) = (false, None, None),
+            Some(Event::DebateCompleted(outcome)) => self.outcome = Some(*outcome),
+            Some(Event::RoundCompleted(_) | Event::PositionRecorded(_) | Event::PositionChanged(_) | Event::VoteTallied(_)) => {
+                self.absorb_fact(record)
+            }
+            Some(Event::HumanAnswered(_) | Event::EventRedacted(_)) | None => {}
+        }
+    }
+
+    /// The first recorded decision is the decision.
+    fn decide_gate(&mut self, decided: GateDecided) {
+        self.gates.entry(decided.gate.clone()).or_default().1.get_or_insert(decided);
+    }
+
+    fn absorb_fact(&mut self, record: &Record) {
+        let key = (record.kind.to_string(), record.round, record.phase.clone(), record.agent.clone());
+        self.facts.insert(key, record.data.clone());
+    }
+}

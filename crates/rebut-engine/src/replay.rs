@@ -1,0 +1,92 @@
+//! Replaying a journal: the recorded replies answer again, offline, and nobody else does.
+
+use crate::{
+    event::{Event, GateDecided, HumanNoted, TurnCompleted},
+    model::{Answer, Fault, FaultKind, Model, Models, Request},
+    record::Record,
+};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+/// What was said in a recorded debate, by turn and attempt.
+#[derive(Debug, Default)]
+pub struct Recording {
+    turns: HashMap<(String, u32), Result<TurnCompleted, Fault>>,
+    notes: HashMap<String, Vec<HumanNoted>>,
+    gates: HashMap<String, GateDecided>,
+}
+
+impl Recording {
+    /// The recording in a journal.
+    pub fn of(records: &[Record]) -> Result<Self, serde_json::Error> {
+        let mut recording = Self::default();
+        let mut unheard: BTreeMap<u64, HumanNoted> = BTreeMap::new();
+        for record in records {
+            match record.event()? {
+                Some(Event::TurnCompleted(completed)) => {
+                    recording.turns.insert((completed.turn.clone(), completed.attempt), Ok(*completed));
+                }
+                Some(Event::TurnFailed(failed)) => {
+                    recording.turns.insert((failed.turn, failed.attempt), Err(failed.fault));
+                }
+                Some(Event::HumanNoted(note)) => {
+                    unheard.insert(record.seq, note);
+                }
+                Some(Event::RoundStarted(round)) => {
+                    let heard = round.notes.iter().filter_map(|seq| unheard.remove(seq)).collect();
+                    recording.notes.insert(round.step, heard);
+                }
+                Some(Event::GateDecided(decided)) => {
+                    recording.gates.insert(decided.gate.clone(), decided);
+                }
+                _ => {}
+            }
+        }
+        Ok(recording)
+    }
+
+    /// Whether that attempt is recorded.
+    pub fn has(&self, turn: &str, attempt: u32) -> bool {
+        self.turns.contains_key(&(turn.to_owned(), attempt))
+    }
+
+    /// Notes that the round was the first to hear.
+    pub fn notes_before(&self, step: &str) -> Vec<HumanNoted> {
+        self.notes.get(step).cloned().unwrap_or_default()
+    }
+
+    /// How a gate was decided.
+    pub fn gate(&self, name: &str) -> Option<GateDecided> {
+        self.gates.get(name).cloned()
+    }
+}
+
+/// Answers only what is recorded.
+pub struct Recorded(pub Arc<Recording>);
+
+#[async_trait::async_trait]
+impl Model for Recorded {
+    async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
+        match self.0.turns.get(&(request.turn.to_owned(), request.attempt)) {
+            Some(Ok(completed)) => Ok(Answer {
+                text: completed.text.clone(),
+                model: completed.answered_by.clone(),
+                usage: completed.usage,
+                finish: completed.finish,
+            }),
+            Some(Err(fault)) => Err(fault.clone()),
+            None => {
+                let what = format!("turn `{}` (attempt {}) was never recorded; a replay asks nobody", request.turn, request.attempt);
+                Err(Fault::new(FaultKind::Unrecorded, what))
+            }
+        }
+    }
+}
+
+impl Models for Recorded {
+    fn open(&self, _: &str) -> Result<Arc<dyn Model>, Fault> {
+        Ok(Arc::new(Recorded(self.0.clone())))
+    }
+}

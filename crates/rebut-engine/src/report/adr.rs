@@ -1,0 +1,80 @@
+//! A decision record: what was decided, between what, why, and who disagreed.
+
+use super::markdown::{choices, cost};
+use crate::{
+    clean::{on_one_line, shortened},
+    event::Position,
+    formats::decide::Input,
+    outcome::Ending,
+    view::View,
+};
+use std::fmt::Write;
+
+/// The decision record of a debate that ended with a recommendation, or contested; an error in words otherwise.
+pub fn adr(view: &View) -> Result<String, String> {
+    let (started, outcome) =
+        view.started.as_ref().zip(view.outcome.as_ref()).ok_or("the debate has not ended; there is nothing to record yet")?;
+    let options = choices(view);
+    let label = |id: &str| {
+        options.iter().find(|(known, _)| known == id).map_or_else(|| id.to_owned(), |(id, label)| format!("{id}, {}", on_one_line(label)))
+    };
+    let recommended = outcome.result.get("recommended_option").and_then(|value| value.as_str());
+    let (status, decision) = match (outcome.outcome, recommended, &view.answer) {
+        (Ending::Consensus, Some(option), _) => ("Accepted", format!("We choose {}.", label(option))),
+        (Ending::Contested, _, Some(answer)) => {
+            let why = if answer.reason.is_empty() { String::new() } else { format!(" {}", on_one_line(&answer.reason)) };
+            ("Accepted", format!("The judges disagreed; {} chose {}.{why}", on_one_line(&answer.by), label(&answer.option)))
+        }
+        (Ending::Contested, _, None) => ("Proposed", "The judges disagreed; the choice is open.".to_owned()),
+        (ending, _, _) => return Err(format!("the debate ended {}; there is no decision to record", ending.as_str())),
+    };
+    let chosen = view.answer.as_ref().map(|answer| answer.option.as_str()).or(recommended);
+    let mut text = format!(
+        "# {}\n\nDate: {}\nStatus: {status}\n",
+        on_one_line(&started.topic),
+        view.ended_at.as_deref().unwrap_or_default().get(..10).unwrap_or_default()
+    );
+    if started.rehearsal {
+        text.push_str("\n> Made by the built-in rehearsal, not by models: do not rely on it.\n");
+    }
+    let context = Input::parse(&started.input).map(|input| input.context).unwrap_or_default();
+    let _ = writeln!(text, "\n## Context\n\n{}\n", quoted(&context));
+    text.push_str("## Considered options\n\n");
+    for (id, label) in &options {
+        let _ = writeln!(text, "- {id}: {}", on_one_line(label));
+    }
+    let _ = writeln!(text, "\n## Decision\n\n{decision}\n\n## Reasons\n");
+    let last_words = last_words(view);
+    for (agent, position) in last_words.iter().filter(|(_, position)| chosen.is_some() && position.counted.as_deref() == chosen) {
+        let _ = writeln!(text, "- {agent}: {}", on_one_line(&position.summary));
+    }
+    text.push_str("\n## Dissent\n\n");
+    for (agent, position) in last_words.iter().filter(|(_, position)| chosen.is_none() || position.counted.as_deref() != chosen) {
+        let _ = writeln!(text, "- {agent} for {}: {}", position.counted.as_deref().unwrap_or("none"), on_one_line(&position.summary));
+    }
+    text.push_str("\n## What would change it\n\n");
+    for (agent, position) in last_words.iter().filter(|(_, position)| !position.flips_if.trim().is_empty()) {
+        let _ = writeln!(text, "- {agent}: {}", on_one_line(&position.flips_if));
+    }
+    let id = view.id.map(|id| id.to_string()).unwrap_or_default();
+    let _ = writeln!(text, "\n## Record\n\nDebate `{id}`, {}, {}.", outcome.summary, cost(view.spent().cost_usd));
+    Ok(text)
+}
+
+fn last_words(view: &View) -> Vec<(String, &Position)> {
+    let mut last: Vec<(String, &Position)> = Vec::new();
+    for (agent, position) in view.rounds.iter().flat_map(|round| &round.positions) {
+        last.retain(|(known, _)| **known != **agent);
+        last.push((agent.to_string(), position));
+    }
+    last
+}
+
+fn quoted(context: &str) -> String {
+    if context.trim().is_empty() {
+        return "(none given)".to_owned();
+    }
+    let short = shortened(context.trim(), 2000);
+    let clean = crate::clean::for_people(&short);
+    clean.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
+}

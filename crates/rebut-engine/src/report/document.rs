@@ -1,0 +1,79 @@
+//! The machine-readable result: one object for every format and every end.
+
+use crate::{
+    DebateId,
+    event::HumanAnswered,
+    formats::decide::result::DebateResult,
+    outcome::{Absence, Ending},
+    view::{Spent, View},
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+/// What `--json` prints.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Document {
+    /// Which debate.
+    pub debate_id: DebateId,
+    /// Its format.
+    pub format: String,
+    /// What was debated.
+    pub topic: String,
+    /// How it ended; null while it has not.
+    pub outcome: Option<Ending>,
+    /// The end in one sentence.
+    pub summary: String,
+    /// Who was missing, and why.
+    pub degraded: Vec<Absence>,
+    /// The format's own result.
+    pub result: Value,
+    /// What it cost.
+    pub usage: Spent,
+    /// Whether the built-in rehearsal spoke instead of models.
+    pub rehearsal: bool,
+    /// A person's choice after a contested end.
+    pub answer: Option<HumanAnswered>,
+    /// Rounds completed.
+    pub rounds: usize,
+    /// Events in the journal when this was made.
+    pub events: u64,
+}
+
+/// The result document of a debate; `None` before its first event.
+pub fn document(view: &View) -> Option<Document> {
+    let started = view.started.as_ref()?;
+    let outcome = view.outcome.as_ref();
+    Some(Document {
+        debate_id: view.id?,
+        format: started.format.clone(),
+        topic: started.topic.clone(),
+        outcome: outcome.map(|outcome| outcome.outcome),
+        summary: outcome.map(|outcome| outcome.summary.clone()).unwrap_or_default(),
+        degraded: outcome.map(|outcome| outcome.degraded.clone()).unwrap_or_default(),
+        result: outcome.map(|outcome| outcome.result.clone()).unwrap_or_default(),
+        usage: view.spent(),
+        rehearsal: started.rehearsal,
+        answer: view.answer.clone(),
+        rounds: view.rounds.iter().filter(|round| round.completed).count(),
+        events: view.events,
+    })
+}
+
+/// The result as YAML under the key `debate_result`; an error in words when the debate has none.
+pub fn yaml(view: &View) -> Result<String, String> {
+    #[derive(Serialize)]
+    struct Wrapped<T> {
+        debate_result: T,
+    }
+    let outcome = view.outcome.as_ref().ok_or("the debate has not ended; there is no result yet")?;
+    if outcome.result.is_null() {
+        return Err(format!("the debate ended without a result: {}", outcome.summary));
+    }
+    // Through the type, so that the keys come in their own order.
+    let text = match serde_json::from_value::<DebateResult>(outcome.result.clone()) {
+        Ok(result) => serde_saphyr::to_string(&Wrapped { debate_result: result }),
+        Err(_) => serde_saphyr::to_string(&Wrapped { debate_result: &outcome.result }),
+    };
+    text.map_err(|error| error.to_string())
+}

@@ -1,0 +1,185 @@
+//! A debate as Markdown: the transcript (the same for every re-run) and the report around it.
+
+use crate::{
+    clean::{for_people, on_one_line},
+    event::{Position, Verdict},
+    formats::{self, decide},
+    outcome::Ending,
+    view::{RoundView, View},
+};
+use std::fmt::Write;
+
+/// Everything that was said and decided, without times, ids or costs: equal runs give equal bytes.
+pub fn transcript(view: &View) -> String {
+    let mut text = String::new();
+    let Some(started) = &view.started else { return text };
+    let _ = writeln!(text, "# {}\n", on_one_line(&started.topic));
+    if started.rehearsal {
+        text.push_str("> Rehearsal: the built-in speaker answered, not a model.\n\n");
+    }
+    let options = choices(view);
+    if !options.is_empty() {
+        text.push_str("## Options\n\n");
+        for (id, label) in &options {
+            let _ = writeln!(text, "- **{id}** {}", on_one_line(label));
+        }
+        text.push('\n');
+    }
+    text.push_str("## Panel\n\n");
+    for agent in &started.agents {
+        let _ = writeln!(text, "- **{}** ({}), {}", agent.name, agent.stance, on_one_line(&agent.model));
+    }
+    for round in &view.rounds {
+        write_round(&mut text, round);
+    }
+    write_outcome(&mut text, view, &options);
+    text
+}
+
+/// The transcript with its circumstances: id, time, cost, seals.
+pub fn markdown(view: &View) -> String {
+    let mut text = transcript(view);
+    let spent = view.spent();
+    text.push_str("\n## Record\n\n");
+    if let Some(id) = view.id {
+        let _ = writeln!(text, "- Debate `{id}`, {} events", view.events);
+    }
+    let _ = writeln!(text, "- Began {}{}", view.created_at, view.ended_at.as_ref().map(|at| format!(", ended {at}")).unwrap_or_default());
+    let _ = writeln!(
+        text,
+        "- {} calls, {} input and {} output tokens, cost {}",
+        spent.calls,
+        spent.input_tokens + spent.cached_tokens,
+        spent.output_tokens,
+        cost(spent.cost_usd)
+    );
+    for turn in &spent.possibly_paid_twice {
+        let _ = writeln!(text, "- Possibly paid twice (in flight at a crash): `{turn}`");
+    }
+    for resumed in view.resumed.iter().filter(|resumed| !resumed.drift.is_empty()) {
+        let _ = writeln!(text, "- Resumed by {} with changed prompts: {}", resumed.engine, resumed.drift.join(", "));
+    }
+    if !view.redacted.is_empty() {
+        let _ = writeln!(text, "- Redacted events: {}", view.redacted.iter().map(u64::to_string).collect::<Vec<_>>().join(", "));
+    }
+    text
+}
+
+/// One judge's file for one round, or `None` if it did not speak in it.
+pub fn judge_file(view: &View, agent: &str, round: u32) -> Option<String> {
+    let started = view.started.as_ref()?;
+    let judge = started.agents.iter().find(|known| &*known.name == agent)?;
+    let position = view
+        .rounds
+        .iter()
+        .find(|known| known.round == round)?
+        .positions
+        .iter()
+        .find(|(name, _)| &**name == agent)
+        .map(|(_, position)| position)?;
+    let mut text =
+        format!("# {} judge, round {round}\n\nStance: {}\n\nQuestion: {}\n\n", judge.name, judge.stance, on_one_line(&started.topic));
+    write_position(&mut text, position);
+    Some(text)
+}
+
+/// Money for people; unknown is never zero.
+pub(super) fn cost(cost_usd: Option<f64>) -> String {
+    cost_usd.map_or_else(|| "n/a".to_owned(), |dollars| format!("${dollars:.4}"))
+}
+
+pub(super) fn choices(view: &View) -> Vec<(String, String)> {
+    let format = view.started.as_ref().and_then(|started| formats::FORMATS.iter().find(|format| format.name == started.format));
+    format.map(|format| (format.choices)(view)).unwrap_or_default()
+}
+
+fn write_round(text: &mut String, round: &RoundView) {
+    let blind = if round.round == 1 { " (blind)" } else { "" };
+    let _ = writeln!(text, "\n## Round {}: {}{blind}", round.round, round.phase);
+    for (agent, position) in &round.positions {
+        let _ = writeln!(text, "\n### {agent}\n");
+        write_position(text, position);
+    }
+    for absence in &round.absent {
+        let _ = writeln!(text, "\n### {}\n\nMissing: {} ({}).", absence.agent, absence.reason, on_one_line(&absence.detail));
+    }
+    if let Some(tally) = &round.tally {
+        let sides = tally.distribution.iter().map(|(option, judges)| format!("{option}: {}", judges.join(", ")));
+        let _ =
+            writeln!(text, "\nCount: {}. Agreement {:.2}, needed {}.", sides.collect::<Vec<_>>().join("; "), tally.share, tally.threshold);
+    }
+}
+
+fn write_position(text: &mut String, position: &Position) {
+    let option = position.option.as_deref().unwrap_or("none");
+    let moved = position.from.as_deref().filter(|from| *from != option);
+    let heading = match moved {
+        Some(from) => format!("{from} → {option}"),
+        None => option.to_owned(),
+    };
+    let _ = writeln!(text, "**Chosen option: {heading}** · confidence {:.2}\n\n{}\n", position.confidence, on_one_line(&position.summary));
+    if moved.is_some() {
+        write_change(text, position);
+    }
+    for claim in &position.claims {
+        let _ = writeln!(text, "- `{}` {}", claim.id, on_one_line(&claim.text));
+    }
+    for challenge in &position.challenges {
+        let word = if challenge.verdict == Verdict::Attack { "attacks" } else { "concedes" };
+        let _ = writeln!(text, "- {word} `{}`: {}", challenge.claim, on_one_line(&challenge.text));
+    }
+    if !position.flips_if.trim().is_empty() {
+        let _ = writeln!(text, "\nFlips if: {}", on_one_line(&position.flips_if));
+    }
+}
+
+fn write_change(text: &mut String, position: &Position) {
+    if position.documented {
+        let cited = position.because.iter().map(|claim| format!("`{claim}`")).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(text, "Convinced by {cited}: {}\n", on_one_line(&position.reason));
+    } else {
+        let counted = position.counted.as_deref().unwrap_or("none");
+        let _ = writeln!(text, "Undocumented change: no valid claim of another judge is named. Counted: {counted}.\n");
+    }
+    for bad in &position.bad_citations {
+        let _ = writeln!(text, "Citation that does not hold: {}\n", on_one_line(bad));
+    }
+}
+
+fn write_outcome(text: &mut String, view: &View, options: &[(String, String)]) {
+    let Some(outcome) = &view.outcome else { return };
+    let word = match outcome.outcome {
+        Ending::Consensus => "RECOMMENDED".to_owned(),
+        ending => ending.as_str().to_uppercase(),
+    };
+    let _ = writeln!(text, "\n## {word}\n\n{}\n", on_one_line(&outcome.summary));
+    match serde_json::from_value::<decide::result::DebateResult>(outcome.result.clone()) {
+        Ok(decide::result::DebateResult::Consensus(result)) => {
+            for (judge, says) in &result.perspectives {
+                let _ = writeln!(text, "- **{judge}**: {}", on_one_line(says));
+            }
+            for change in &result.change_log {
+                let _ = writeln!(
+                    text,
+                    "- Round {}: {} went from {} to {}: {}",
+                    change.round, change.judge, change.from, change.to, change.reason
+                );
+            }
+        }
+        Ok(decide::result::DebateResult::Contested(result)) => {
+            for (judge, says) in &result.perspectives {
+                let _ = writeln!(text, "- **{judge}**: {}", on_one_line(says));
+            }
+            let _ = writeln!(text, "\n{}", for_people(&result.user_prompt).trim());
+        }
+        Err(_) => {}
+    }
+    for absence in &outcome.degraded {
+        let _ = writeln!(text, "- Degraded: {} {} at `{}` ({})", absence.agent, absence.reason, absence.turn, on_one_line(&absence.detail));
+    }
+    if let Some(answer) = &view.answer {
+        let label = options.iter().find(|(id, _)| *id == answer.option).map_or("", |(_, label)| label.as_str());
+        let why = if answer.reason.is_empty() { String::new() } else { format!(": {}", on_one_line(&answer.reason)) };
+        let _ = writeln!(text, "\n**Answered by {}: {} {}**{why}", on_one_line(&answer.by), answer.option, on_one_line(label));
+    }
+}

@@ -1,0 +1,368 @@
+//! Folds of the journal: everything a person sees of a debate is read from here, live or afterwards.
+
+use crate::{
+    DebateId,
+    event::{DebateResumed, Event, GateOpened, HumanAnswered, HumanNoted, Position, Started, Tally, TurnCompleted},
+    model::{Fault, Usage},
+    outcome::{Absence, Ending, Outcome},
+    record::{Place, Record},
+    store::{Session, Status, TurnRow},
+};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// A debate as its journal tells it so far.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// Which debate.
+    pub id: Option<DebateId>,
+    /// What was pinned.
+    pub started: Option<Arc<Started>>,
+    /// When it began, and when the last event was written.
+    pub created_at: String,
+    /// Time of the last event.
+    pub updated_at: String,
+    /// When it ended.
+    pub ended_at: Option<String>,
+    /// How many events there are.
+    pub events: u64,
+    /// Rounds in order.
+    pub rounds: Vec<RoundView>,
+    /// Every turn that was asked, in order.
+    pub turns: Vec<TurnView>,
+    /// What people added.
+    pub notes: Vec<HumanNoted>,
+    /// A gate that waits.
+    pub open_gate: Option<GateOpened>,
+    /// The end.
+    pub outcome: Option<Outcome>,
+    /// The person's choice after a contested end.
+    pub answer: Option<HumanAnswered>,
+    /// Whether it was saved and left.
+    pub paused: bool,
+    /// Every resumption.
+    pub resumed: Vec<DebateResumed>,
+    /// Events whose text was taken out.
+    pub redacted: Vec<u64>,
+}
+
+/// One round.
+#[derive(Clone, Debug, Default)]
+pub struct RoundView {
+    /// The step's name.
+    pub step: String,
+    /// Its number.
+    pub round: u32,
+    /// Its phase.
+    pub phase: String,
+    /// Who speaks.
+    pub agents: Vec<Arc<str>>,
+    /// Positions taken, in order.
+    pub positions: Vec<(Arc<str>, Position)>,
+    /// Who was missing.
+    pub absent: Vec<Absence>,
+    /// The count.
+    pub tally: Option<Tally>,
+    /// Whether everybody has answered or is missing.
+    pub completed: bool,
+}
+
+/// One turn.
+#[derive(Clone, Debug, Default)]
+pub struct TurnView {
+    /// Its name.
+    pub turn: String,
+    /// Who.
+    pub agent: Arc<str>,
+    /// Round.
+    pub round: u32,
+    /// Who was asked.
+    pub model: String,
+    /// When it was first asked.
+    pub asked_at: String,
+    /// Failed attempts.
+    pub faults: Vec<Fault>,
+    /// The reply as it came; empty while it is awaited, or if it never came.
+    pub text: String,
+    /// What it cost; `None` when unknown.
+    pub usage: Option<Usage>,
+    /// How long it took.
+    pub ms: u64,
+    /// Where it stands.
+    pub state: TurnState,
+    /// Whether a call in flight at a crash may have been paid too.
+    pub possibly_paid_twice: bool,
+}
+
+/// Where a turn stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TurnState {
+    /// Asked, not answered yet.
+    #[default]
+    Thinking,
+    /// Answered.
+    Done,
+    /// Given up.
+    Failed,
+}
+
+/// Use of a whole debate.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Spent {
+    /// Calls that returned an answer.
+    pub calls: u32,
+    /// Input tokens that were not cached.
+    pub input_tokens: u64,
+    /// Input tokens read from a cache.
+    pub cached_tokens: u64,
+    /// Output tokens.
+    pub output_tokens: u64,
+    /// US dollars; null when any price is unknown.
+    pub cost_usd: Option<f64>,
+    /// Calls whose use is unknown.
+    pub unknown_calls: u32,
+    /// Turns that may have been paid twice because a crash hit them in flight.
+    pub possibly_paid_twice: Vec<String>,
+}
+
+impl View {
+    /// The view of a whole journal.
+    pub fn of(records: &[Record]) -> Self {
+        let mut view = Self::default();
+        for record in records {
+            view.apply(record);
+        }
+        view
+    }
+
+    /// Takes in one more record. Kinds this program does not know are passed over.
+    pub fn apply(&mut self, record: &Record) {
+        self.id = Some(record.debate);
+        self.events = record.seq;
+        self.updated_at.clone_from(&record.ts);
+        if record.is_redacted() {
+            self.redacted.push(record.seq);
+            return;
+        }
+        let Ok(Some(event)) = record.event() else { return };
+        match event {
+            Event::DebateStarted(started) => {
+                self.created_at.clone_from(&record.ts);
+                self.started = Some(Arc::from(started));
+            }
+            Event::RoundStarted(round) => self.rounds.push(RoundView {
+                step: round.step,
+                round: record.round.unwrap_or(0),
+                phase: record.phase.as_deref().unwrap_or_default().to_owned(),
+                agents: round.agents,
+                ..RoundView::default()
+            }),
+            Event::RoundCompleted(round) => {
+                if let Some(view) = self.round_mut(record.round) {
+                    view.absent = round.absent;
+                    view.completed = true;
+                }
+            }
+            Event::PositionRecorded(position) | Event::PositionChanged(position) => {
+                let agent = record.agent.clone().unwrap_or_default();
+                if let Some(view) = self.round_mut(record.round) {
+                    view.positions.push((agent, position));
+                }
+            }
+            Event::VoteTallied(tally) => {
+                if let Some(view) = self.round_mut(record.round) {
+                    view.tally = Some(tally);
+                }
+            }
+            Event::TurnStarted(_) | Event::TurnFailed(_) | Event::TurnCompleted(_) => self.apply_turn(record, event),
+            Event::GateOpened(gate) => self.open_gate = Some(gate),
+            Event::GateDecided(_) => self.open_gate = None,
+            Event::HumanNoted(note) => self.notes.push(note),
+            Event::HumanAnswered(answer) => self.answer = Some(answer),
+            Event::DebatePaused(_) => self.paused = true,
+            Event::DebateResumed(resumed) => {
+                (self.paused, self.outcome, self.ended_at) = (false, None, None);
+                self.resumed.push(resumed);
+            }
+            Event::DebateCompleted(outcome) => {
+                self.ended_at = Some(record.ts.clone());
+                self.outcome = Some(*outcome);
+            }
+            Event::HumanCancelled(_) | Event::EventRedacted(_) => {}
+        }
+    }
+
+    /// What it cost so far.
+    pub fn spent(&self) -> Spent {
+        let mut spent = Spent { cost_usd: Some(0.0), ..Spent::default() };
+        for turn in &self.turns {
+            if turn.possibly_paid_twice {
+                spent.possibly_paid_twice.push(turn.turn.clone());
+            }
+            if turn.state != TurnState::Done {
+                continue;
+            }
+            spent.calls += 1;
+            match turn.usage {
+                Some(usage) => {
+                    spent.input_tokens += usage.input;
+                    spent.cached_tokens += usage.cached;
+                    spent.output_tokens += usage.output;
+                    spent.cost_usd = spent.cost_usd.zip(usage.cost_usd).map(|(sum, cost)| sum + cost);
+                }
+                None => {
+                    spent.unknown_calls += 1;
+                    spent.cost_usd = None;
+                }
+            }
+        }
+        spent
+    }
+
+    /// Where it stands.
+    pub fn status(&self) -> Status {
+        match &self.outcome {
+            None if self.paused => Status::Paused,
+            None => Status::Running,
+            Some(outcome) => status_of(outcome.outcome),
+        }
+    }
+
+    /// The row for lists; `None` before the first event.
+    pub fn session(&self) -> Option<Session> {
+        let (id, started) = (self.id?, self.started.as_ref()?);
+        let mut session = session(id, started, &self.created_at);
+        session.status = self.status();
+        session.updated_at.clone_from(&self.updated_at);
+        session.completed_at.clone_from(&self.ended_at);
+        session.total_rounds = u32::try_from(self.rounds.iter().filter(|round| round.completed).count()).unwrap_or(u32::MAX);
+        if let Some(outcome) = &self.outcome {
+            end_session(&mut session, outcome);
+        }
+        Some(session)
+    }
+
+    fn apply_turn(&mut self, record: &Record, event: Event) {
+        match event {
+            Event::TurnStarted(started) => {
+                let turn = self.turn_mut(&started.turn, record);
+                turn.model = started.model;
+                turn.state = TurnState::Thinking;
+                turn.possibly_paid_twice |= started.possibly_paid_twice;
+            }
+            Event::TurnFailed(failed) => {
+                let turn = self.turn_mut(&failed.turn, record);
+                turn.faults.push(failed.fault);
+                turn.state = if failed.retry { TurnState::Thinking } else { TurnState::Failed };
+            }
+            Event::TurnCompleted(completed) => {
+                let TurnCompleted { turn: name, model, answered_by, text, usage, ms, .. } = *completed;
+                let turn = self.turn_mut(&name, record);
+                turn.model = answered_by.unwrap_or(model);
+                (turn.text, turn.usage, turn.ms, turn.state) = (text, usage, ms, TurnState::Done);
+            }
+            _ => {}
+        }
+    }
+
+    fn turn_mut(&mut self, name: &str, record: &Record) -> &mut TurnView {
+        let at = self.turns.iter().position(|turn| turn.turn == name).unwrap_or_else(|| {
+            self.turns.push(TurnView {
+                turn: name.to_owned(),
+                agent: record.agent.clone().unwrap_or_default(),
+                round: record.round.unwrap_or(0),
+                asked_at: record.ts.clone(),
+                ..TurnView::default()
+            });
+            self.turns.len() - 1
+        });
+        &mut self.turns[at]
+    }
+
+    fn round_mut(&mut self, round: Option<u32>) -> Option<&mut RoundView> {
+        self.rounds.iter_mut().rev().find(|view| Some(view.round) == round)
+    }
+}
+
+/// The session row of a debate that just began.
+pub fn session(id: DebateId, started: &Started, now: &str) -> Session {
+    Session {
+        id,
+        topic: started.topic.clone(),
+        status: Status::Running,
+        format: started.format.clone(),
+        topology_type: "graph_mesh".to_owned(),
+        coordination_protocol: "CPDE".to_owned(),
+        config: started.config.to_string(),
+        initiated_by: started.initiated_by.clone(),
+        created_at: now.to_owned(),
+        updated_at: now.to_owned(),
+        completed_at: None,
+        total_rounds: 0,
+        final_consensus_score: None,
+        outcome: None,
+        rehearsal: started.rehearsal,
+    }
+}
+
+/// Writes an outcome into a session row.
+pub fn end_session(session: &mut Session, outcome: &Outcome) {
+    session.status = status_of(outcome.outcome);
+    session.final_consensus_score = outcome.consensus_score;
+    session.outcome = serde_json::to_string(outcome).ok();
+}
+
+/// The rows of `debate_turns` that a journal makes.
+pub fn turn_rows(records: &[Record]) -> Vec<TurnRow> {
+    let view = View::of(records);
+    let agents = view.started.as_ref().map(|started| started.agents.clone()).unwrap_or_default();
+    let completed = records.iter().filter_map(|record| match record.event() {
+        Ok(Some(Event::TurnCompleted(completed))) => Some((record, completed)),
+        _ => None,
+    });
+    let rows = completed.map(|(record, completed)| {
+        let agent = record.agent.clone().unwrap_or_default();
+        let role = agents.iter().find(|known| known.name == agent).map_or(&*agent, |known| &known.role);
+        let place = Place { round: record.round, phase: record.phase.clone(), agent: Some(agent.clone()) };
+        TurnRow { seq: record.seq, created_at: record.ts.clone(), ..turn_row(&place, role, &completed) }
+    });
+    rows.collect()
+}
+
+/// The row of `debate_turns` for one reply; number and time are the journal's to fill in.
+pub(crate) fn turn_row(place: &Place, role: &str, completed: &TurnCompleted) -> TurnRow {
+    let model = completed.answered_by.as_ref().unwrap_or(&completed.model);
+    TurnRow {
+        seq: 0,
+        turn: completed.turn.as_str().into(),
+        round: place.round.unwrap_or(0),
+        phase: place.phase.clone().unwrap_or_default(),
+        agent_id: place.agent.clone().unwrap_or_default(),
+        agent_role: role.to_owned(),
+        provider: completed.model.split_once(':').map_or(completed.model.as_str(), |(provider, _)| provider).to_owned(),
+        model: model.clone(),
+        content: completed.text.clone(),
+        confidence: stated_confidence(&completed.text),
+        metadata: serde_json::json!({"attempt": completed.attempt, "usage": completed.usage, "finish": completed.finish}).to_string(),
+        created_at: String::new(),
+        response_time_ms: completed.ms,
+    }
+}
+
+/// The `confidence` a plain JSON reply states, for the table's column.
+fn stated_confidence(text: &str) -> Option<f64> {
+    #[derive(serde::Deserialize)]
+    struct Stated {
+        confidence: f64,
+    }
+    serde_json::from_str::<Stated>(text).ok().map(|stated| stated.confidence).filter(|value| value.is_finite())
+}
+
+fn status_of(ending: Ending) -> Status {
+    match ending {
+        Ending::Consensus | Ending::Majority | Ending::Completed | Ending::Contested => Status::Completed,
+        Ending::Stopped => Status::Paused,
+        Ending::NoQuorum | Ending::Failed | Ending::NoModel | Ending::Rejected => Status::Failed,
+        Ending::Cancelled => Status::Cancelled,
+    }
+}
