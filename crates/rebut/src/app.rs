@@ -1,0 +1,93 @@
+//! Wiring: the one place where adapters meet surfaces.
+
+use crate::{
+    cli::GlobalArgs,
+    config::{Config, Origin},
+    error::CliError,
+    human::Human,
+    place::Place,
+};
+use rebut_engine::{
+    Desk, DeskOptions,
+    model::Model,
+    store::Store,
+};
+use rebut_models::{Registry, rehearsal::RehearsalModel};
+use rebut_store::SqliteStore;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// What a command works with.
+pub struct App {
+    /// Flags every command has.
+    pub global: GlobalArgs,
+    /// Where configuration was looked for.
+    pub origin: Origin,
+    /// The configuration.
+    pub config: Config,
+    /// Where debates are kept.
+    pub place: Place,
+}
+
+impl App {
+    /// Reads the configuration. `set` are changes from the command line.
+    pub fn open(global: &GlobalArgs, set: &[String]) -> Result<Self, CliError> {
+        let origin = origin(global)?;
+        let config = Config::load(&origin, set)?;
+        let place = Place::find(global, &config)?;
+        Ok(Self { global: global.clone(), origin, config, place })
+    }
+
+    /// The project's directory.
+    pub fn project(&self) -> PathBuf {
+        self.config.project_dir(&self.origin)
+    }
+
+    /// The models of this machine.
+    pub fn registry(&self) -> Result<Registry, CliError> {
+        let registry = Registry::new(&self.origin.current_dir, &self.config.providers, &environment).map_err(|fault| CliError::usage(fault.message))?;
+        let asks = !self.global.no_input;
+        Ok(registry
+            .with("rehearsal", Arc::new(|_: &str| Ok(Arc::new(RehearsalModel) as Arc<dyn Model>)))
+            .with("human", Arc::new(move |name: &str| Human::open(name, asks).map(|human| Arc::new(human) as Arc<dyn Model>))))
+    }
+
+    /// The desk over the database of this machine.
+    pub fn desk(&self) -> Result<Desk, CliError> {
+        let store = SqliteStore::open(&self.place.database())?;
+        self.desk_over(Arc::new(store), self.registry()?)
+    }
+
+    /// A desk over another store.
+    pub fn desk_over(&self, store: Arc<dyn Store>, registry: Registry) -> Result<Desk, CliError> {
+        let keys = registry.endpoints().filter_map(|endpoint| environment(endpoint.key_env?)).collect();
+        let options = DeskOptions {
+            seal: Some(self.place.seal()?),
+            secrets: keys,
+            calls_per_provider: self.config.defaults.calls_per_provider.unwrap_or(DeskOptions::default().calls_per_provider),
+            stream_deltas: true,
+            ..DeskOptions::default()
+        };
+        Ok(Desk::with_options(store, Arc::new(registry), options))
+    }
+}
+
+/// Who is at the keyboard, for the record.
+pub fn user() -> String {
+    environment("USER").or_else(|| environment("LOGNAME")).unwrap_or_else(|| "user".to_owned())
+}
+
+/// A variable that is set to something.
+pub fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+
+fn origin(global: &GlobalArgs) -> Result<Origin, CliError> {
+    let current_dir = std::env::current_dir().map_err(|error| CliError::file("enter", Path::new("."), &error))?;
+    let home = || environment("HOME").map(|home| PathBuf::from(home).join(".config"));
+    let user_dir = environment("XDG_CONFIG_HOME").map(PathBuf::from).or_else(home);
+    Ok(Origin { current_dir, user_dir, named: global.config.clone() })
+}

@@ -1,0 +1,192 @@
+//! `rebut decide` and `rebut "question"`: from what was typed to a running debate.
+
+use super::follow;
+use crate::{
+    app::{App, user},
+    cli::{AskArgs, GlobalArgs},
+    context,
+    error::CliError,
+    output, panel,
+    paint::Paint,
+};
+use rebut_engine::{
+    Desk, Start,
+    formats::decide::{Choice, Input},
+    memory::MemoryStore,
+    triage,
+};
+use serde::Deserialize;
+use std::{path::Path, sync::Arc};
+
+/// `rebut "question"`: says which format it chooses and why. Without a question: what is here.
+pub async fn route(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
+    let Some(question) = args.question.clone().or_else(|| args.from.as_ref().map(|_| String::new())) else {
+        return super::doctor::first_run(global).await;
+    };
+    if args.from.is_none() && !question.trim().contains(' ') && args.options.is_empty() {
+        let message = format!("`{question}` is neither a command nor a question");
+        return Err(CliError::usage(message).hint("`rebut --help` lists the commands; put a question in quotes"));
+    }
+    let advice = triage::triage(&question, args.options.len(), "");
+    let why = advice.signals.iter().filter(|signal| signal.weight > 0).map(|signal| signal.seen.as_str()).collect::<Vec<_>>().join("; ");
+    let why = if why.is_empty() { "the one format for open questions".to_owned() } else { why };
+    if !global.quiet {
+        let paint = Paint::stderr(global.color);
+        eprintln!("{}", paint.faint(&format!("decide: {why}")));
+        if advice.advice == triage::Advice::Single {
+            eprintln!("{}", paint.faint("this question may not need a debate; `rebut triage` says why"));
+        }
+    }
+    decide(global, args).await
+}
+
+/// `rebut decide`.
+pub async fn decide(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
+    let app = App::open(global, &settings(&args))?;
+    for file in &args.output.output {
+        output::form_of(file)?;
+    }
+    let input = input(&args, &app)?;
+    let config = app.config.decide()?;
+    let registry = app.registry()?;
+    let available = if panel::wants_auto(&args.panel, &app.config) { registry.find_models().await } else { Vec::new() };
+    let panel = panel::choose(&args.panel, &app.config, &app.project(), available)?;
+    let start = Start {
+        format: "decide".to_owned(),
+        input: serde_json::to_value(&input).map_err(|error| CliError::failed(error.to_string()))?,
+        config: serde_json::to_value(&config).map_err(|error| CliError::failed(error.to_string()))?,
+        agents: panel.agents,
+        seed: args.seed,
+        initiated_by: user(),
+        limits: None,
+    };
+    if args.dry_run {
+        return dry_run(&app, registry, start).await;
+    }
+    if !global.quiet && !panel.chosen.is_empty() {
+        eprintln!("{}", Paint::stderr(global.color).faint(&panel.chosen));
+    }
+    let store = rebut_store::SqliteStore::open(&app.place.database())?;
+    let desk = app.desk_over(Arc::new(store), registry)?;
+    let running = desk.start(start).await?;
+    let id = running.id;
+    let code = follow::follow(&app, &desk, running, &args.output).await?;
+    if let Some(dir) = &args.feature_dir {
+        for file in output::write_judges(&desk.view(id).await?, dir)? {
+            eprintln!("wrote {}", file.display());
+        }
+    }
+    Ok(code)
+}
+
+/// Flags that are settings of the format.
+fn settings(args: &AskArgs) -> Vec<String> {
+    let mut set = args.panel.set.clone();
+    set.extend(args.threshold.map(|value| format!("decide.consensus_threshold={value:?}")));
+    set.extend(args.rounds.map(|value| format!("decide.max_rounds={value}")));
+    set.extend(args.timeout.map(|value| format!("decide.timeout_per_judge={value}")));
+    set
+}
+
+/// Prints what the first round would send. The real format runs, over models that only show.
+async fn dry_run(app: &App, registry: rebut_models::Registry, start: Start) -> Result<u8, CliError> {
+    let shown = Arc::new(crate::dry::Shown::new(registry));
+    let desk = Desk::new(Arc::new(MemoryStore::new()), shown.clone());
+    let (_, outcome) = desk.run(start).await?;
+    for request in shown.take() {
+        output::print(&format!("{}\n\n", rebut_engine::clean::for_people(&request)))?;
+    }
+    if !app.global.quiet {
+        eprintln!("nothing was sent ({} requests shown); later rounds depend on the answers", outcome.degraded.len());
+    }
+    Ok(0)
+}
+
+/// The question, options and context, from the flags or a file.
+fn input(args: &AskArgs, app: &App) -> Result<Input, CliError> {
+    let mut input = match &args.from {
+        Some(file) => read_case(file)?,
+        None => Input::default(),
+    };
+    if let Some(question) = &args.question {
+        input.question.clone_from(question);
+    }
+    if input.question.trim().is_empty() {
+        return Err(CliError::usage("what is the question?").hint("rebut decide \"Offline support?\" -O A=\"Online only\" -O B=\"Full offline\""));
+    }
+    if !args.options.is_empty() {
+        input.options = parse_options(&args.options)?;
+    }
+    let gathered = context::gather(&args.context, &app.config.deny)?;
+    for (path, why) in &gathered.left_out {
+        eprintln!("left out {}: {why}", path.display());
+    }
+    if !gathered.text.is_empty() {
+        let join = if input.context.is_empty() { "" } else { "\n\n" };
+        input.context = format!("{}{join}{}", input.context, gathered.text);
+    }
+    if let Some(id) = &args.question_id {
+        input.question_id.clone_from(id);
+    }
+    if input.question_id.is_empty() {
+        input.question_id = slug(&input.question);
+    }
+    let value = serde_json::to_value(&input).map_err(|error| CliError::failed(error.to_string()))?;
+    Input::parse(&value).map_err(CliError::usage)
+}
+
+/// `A=Label`, `A=Label -- description`, or just a label, which gets the next letter.
+pub fn parse_options(texts: &[String]) -> Result<Vec<Choice>, CliError> {
+    let mut options: Vec<Choice> = Vec::new();
+    for (letter, text) in ('A'..='Z').zip(texts) {
+        let (id, rest) = match text.split_once('=') {
+            Some((id, rest)) if !id.trim().contains(' ') => (id.trim().to_owned(), rest),
+            _ => (letter.to_string(), text.as_str()),
+        };
+        let (label, description) = rest.split_once(" -- ").unwrap_or((rest, ""));
+        if label.trim().is_empty() {
+            return Err(CliError::usage(format!("option `{text}` has no label")).hint("write -O A=\"Online only\""));
+        }
+        options.push(Choice { id, label: label.trim().to_owned(), description: description.trim().to_owned() });
+    }
+    if texts.len() > 26 {
+        return Err(CliError::usage(format!("{} options; at most 26 can be told apart", texts.len())));
+    }
+    Ok(options)
+}
+
+/// Reads a `debate_context` file.
+fn read_case(file: &Path) -> Result<Input, CliError> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Wrapped {
+        debate_context: DebateContext,
+    }
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct DebateContext {
+        #[serde(default)]
+        question_id: String,
+        question_text: String,
+        #[serde(default)]
+        options: Vec<Choice>,
+        #[serde(default)]
+        spec_context: String,
+        #[serde(default)]
+        feature_name: String,
+        #[serde(default, rename = "feature_dir")]
+        _feature_dir: String,
+    }
+    let text = std::fs::read_to_string(file).map_err(|error| CliError::file("read", file, &error))?;
+    let Wrapped { debate_context: case } = serde_saphyr::from_str(&text).map_err(|error| CliError::usage(format!("{}: {error}", file.display())))?;
+    let context = if case.feature_name.is_empty() { case.spec_context } else { format!("Feature: {}\n\n{}", case.feature_name, case.spec_context) };
+    Ok(Input { question_id: case.question_id, question: case.question_text, options: case.options, context })
+}
+
+/// A short name made of the question's words.
+fn slug(question: &str) -> String {
+    let lower = question.to_lowercase();
+    let words = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let slug = words.take(6).collect::<Vec<_>>().join("-");
+    if slug.is_empty() { "question".to_owned() } else { slug.chars().take(48).collect() }
+}

@@ -1,0 +1,63 @@
+//! `init` and `config show|validate|path`.
+
+use crate::{
+    app::App,
+    cli::{ConfigCommand, GlobalArgs, InitArgs},
+    config,
+    error::CliError,
+    output,
+};
+
+const TEMPLATE: &str = include_str!("../../templates/rebut.toml");
+
+/// `rebut init`.
+pub fn init(global: &GlobalArgs, args: InitArgs) -> Result<u8, CliError> {
+    let dir = std::env::current_dir().map_err(|error| CliError::failed(format!("cannot tell where we are: {error}")))?;
+    let file = dir.join("rebut.toml");
+    if file.exists() && !args.force {
+        return Err(CliError::usage("there is a rebut.toml here already").hint("`rebut init --force` replaces it"));
+    }
+    std::fs::write(&file, TEMPLATE).map_err(|error| CliError::file("write", &file, &error))?;
+    App::open(global, &[])?;
+    eprintln!("wrote rebut.toml; `rebut config show` prints every setting, `rebut doctor` what can be used");
+    Ok(0)
+}
+
+/// `rebut config`.
+pub fn run(global: &GlobalArgs, command: ConfigCommand) -> Result<u8, CliError> {
+    match command {
+        ConfigCommand::Show(args) => {
+            let text = App::open(global, &[])?.config.to_toml()?;
+            if args.json {
+                let table: toml::Table = toml::from_str(&text).map_err(|error| CliError::failed(error.to_string()))?;
+                output::print_json(&table)?;
+            } else {
+                output::print(&text)?;
+            }
+        }
+        ConfigCommand::Validate { file: Some(file) } => {
+            config::read_file(file.clone(), true)?;
+            eprintln!("{} is valid", file.display());
+        }
+        ConfigCommand::Validate { file: None } => {
+            let app = App::open(global, &[])?;
+            app.config.decide()?;
+            for layer in &app.config.layers {
+                eprintln!("{} is valid", layer.path.display());
+            }
+            if app.config.layers.is_empty() {
+                eprintln!("no configuration file; the presets are in use");
+            }
+        }
+        ConfigCommand::Path => {
+            let app = App::open(global, &[])?;
+            let shown = |path: Option<std::path::PathBuf>| path.map_or_else(|| "(none)".to_owned(), |path| path.display().to_string());
+            let state = |path: Option<std::path::PathBuf>| if path.as_ref().is_some_and(|path| path.is_file()) { "" } else { "  (not there)" };
+            let (user, project) = (app.origin.user_file(), app.origin.project_file());
+            output::print(&format!("project  {}\n", shown(project)))?;
+            output::print(&format!("user     {}{}\n", shown(user.clone()), state(user)))?;
+            output::print(&format!("data     {}\n", app.place.dir().display()))?;
+        }
+    }
+    Ok(0)
+}

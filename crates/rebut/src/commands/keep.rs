@@ -1,0 +1,170 @@
+//! `resume`, `replay`, `fork`, `export`, `import`, `rm`: what can be done with kept debates.
+
+use super::follow;
+use crate::{
+    app::{App, user},
+    cli::{ExportArgs, ForkArgs, Form, GlobalArgs, ImportArgs, ReplayArgs, ResumeArgs, RmArgs},
+    error::CliError,
+    output,
+};
+use rebut_engine::{
+    Desk, Fork,
+    clean::for_people,
+    memory::MemoryStore,
+    portable::Portable,
+    store::{Filter, Status},
+};
+use std::{path::Path, sync::Arc};
+
+/// `rebut resume`.
+pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliError> {
+    let app = App::open(global, &[])?;
+    for file in &args.output.output {
+        output::form_of(file)?;
+    }
+    let desk = app.desk()?;
+    let Some(id) = &args.id else { return resume_all(&desk).await };
+    let id = desk.find(id).await?.id;
+    let running = desk.resume(id).await?;
+    follow::follow(&app, &desk, running, &args.output).await
+}
+
+async fn resume_all(desk: &Desk) -> Result<u8, CliError> {
+    let mut open = desk.sessions(&Filter { status: Some(Status::Running), ..Filter::default() }).await?;
+    open.extend(desk.sessions(&Filter { status: Some(Status::Paused), ..Filter::default() }).await?);
+    let mut running = Vec::new();
+    for session in open {
+        match desk.resume(session.id).await {
+            Ok(run) => running.push(run),
+            Err(error) => eprintln!("{}: {error}", session.id.short()),
+        }
+    }
+    let mut code = 0;
+    for run in running {
+        let id = run.id;
+        match run.outcome().await {
+            Ok(outcome) => output::print(&format!("{}  {}  {}\n", id.short(), outcome.outcome.as_str(), for_people(&outcome.summary)))?,
+            Err(error) => {
+                eprintln!("{}: {error}", id.short());
+                code = 1;
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// `rebut replay`: the transcript on standard output, the verdict on standard error.
+pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliError> {
+    let app = App::open(global, &[])?;
+    let (desk, id) = match read_journal(&args.what)? {
+        Some(file) => {
+            let desk = app.desk_over(Arc::new(MemoryStore::new()), app.registry()?)?;
+            let id = file.debate;
+            let keys: Vec<String> = file.checkpoints.iter().map(|checkpoint| checkpoint.key.clone()).collect();
+            desk.import(file, &keys).await?;
+            (desk, id)
+        }
+        None => {
+            let desk = app.desk()?;
+            let id = desk.find(&args.what).await?.id;
+            (desk, id)
+        }
+    };
+    let replayed = desk.replay(id).await?;
+    output::print(&for_people(&replayed.transcript))?;
+    if !replayed.identical {
+        return Err(CliError::failed("the replay differs from the record").hint("the program's rules changed since; `rebut show ID --transcript` prints the record"));
+    }
+    if !global.quiet {
+        eprintln!("identical to the record, byte for byte; nobody was asked");
+    }
+    Ok(0)
+}
+
+/// `rebut fork`.
+pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
+    let app = App::open(global, &[])?;
+    let desk = app.desk()?;
+    let id = desk.find(&args.id.id).await?.id;
+    let mut fork = Fork { at: args.at, initiated_by: user(), ..Fork::default() };
+    fork.config.extend(args.threshold.map(|value| ("consensus_threshold".to_owned(), value.into())));
+    fork.config.extend(args.rounds.map(|value| ("max_rounds".to_owned(), value.into())));
+    for text in &args.models {
+        let (judge, model) = text.split_once('=').ok_or_else(|| CliError::usage(format!("`{text}` should be JUDGE=MODEL")))?;
+        fork.models.insert(judge.to_owned(), model.to_owned());
+    }
+    let running = desk.fork(id, fork).await?;
+    follow::follow(&app, &desk, running, &args.output).await
+}
+
+/// `rebut export`.
+pub async fn export(global: &GlobalArgs, args: ExportArgs) -> Result<u8, CliError> {
+    let desk = App::open(global, &[])?.desk()?;
+    let form = match (args.format, &args.output) {
+        (Some(form), _) => form,
+        (None, Some(file)) => output::form_of(file)?,
+        (None, None) => Form::Markdown,
+    };
+    let id = desk.find(&args.id.id).await?.id;
+    let view = desk.view(id).await?;
+    match &args.output {
+        Some(file) => output::write_file(&desk, &view, form, file).await?,
+        None => {
+            let text = output::render(&desk, &view, form).await?;
+            // A journal is for programs and must keep its bytes; they are escaped in it anyway.
+            output::print(&if form == Form::Journal { text.into() } else { for_people(&text) })?;
+        }
+    }
+    Ok(0)
+}
+
+/// `rebut import`.
+pub async fn import(global: &GlobalArgs, args: ImportArgs) -> Result<u8, CliError> {
+    let app = App::open(global, &[])?;
+    let name = args.file.display().to_string();
+    let file = read_journal(&name)?.ok_or_else(|| CliError::usage(format!("there is no file {name}")))?;
+    let mut trusted = app.place.trusted()?;
+    let keys: Vec<String> = file.checkpoints.iter().map(|checkpoint| checkpoint.key.clone()).collect();
+    let unknown = keys.iter().find(|key| !trusted.contains(key));
+    if let Some(key) = unknown {
+        if !args.trust {
+            let hint = format!("compare the key with its owner, then: rebut import {name} --trust");
+            return Err(CliError::usage(format!("{name} is sealed by a key that is not trusted here: {key}")).hint(hint));
+        }
+        app.place.trust(key)?;
+        trusted.extend(keys.clone());
+    }
+    let audit = app.desk()?.import(file, &trusted).await?;
+    output::print(&format!("{}\n", audit.debate_id))?;
+    Ok(0)
+}
+
+/// `rebut rm`.
+pub async fn rm(global: &GlobalArgs, args: RmArgs) -> Result<u8, CliError> {
+    let desk = App::open(global, &[])?.desk()?;
+    let mut doomed = Vec::new();
+    for id in &args.ids {
+        doomed.push(desk.find(id).await?.id);
+    }
+    if let Some(days) = args.older_than {
+        let limit = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(24 * i64::from(days));
+        let limit = format!("{limit:.3}");
+        let ended = desk.sessions(&Filter::default()).await?.into_iter().filter(|session| !session.status.is_open());
+        doomed.extend(ended.filter(|session| session.created_at < limit).map(|session| session.id));
+    }
+    for id in doomed {
+        desk.remove(id).await?;
+        output::print(&format!("removed {id}\n"))?;
+    }
+    Ok(0)
+}
+
+/// The journal in a file, or `None` if there is no file of that name.
+pub fn read_journal(name: &str) -> Result<Option<Portable>, CliError> {
+    let path = Path::new(name);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| CliError::file("read", path, &error))?;
+    Portable::parse(&text).map(Some).map_err(|error| CliError::usage(format!("{name}: {error}")))
+}

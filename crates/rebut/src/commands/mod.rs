@@ -1,0 +1,49 @@
+//! One file per verb, one table that joins them.
+
+mod ask;
+mod audit;
+mod config;
+mod demo;
+mod doctor;
+mod follow;
+mod keep;
+mod look;
+mod meta;
+mod steer;
+mod triage;
+
+use crate::{
+    cli::{Cli, Command},
+    error::CliError,
+};
+
+/// Runs what was typed. Returns the exit code.
+pub async fn run(cli: Cli) -> Result<u8, CliError> {
+    let global = cli.global;
+    match cli.command {
+        None => ask::route(&global, cli.ask).await,
+        Some(Command::Decide(args)) => ask::decide(&global, *args).await,
+        Some(Command::Ls(args)) => look::ls(&global, args).await,
+        Some(Command::Show(args)) => look::show(&global, args).await,
+        Some(Command::Watch(args)) => look::watch(&global, args).await,
+        Some(Command::Resume(args)) => keep::resume(&global, args).await,
+        Some(Command::Replay(args)) => keep::replay(&global, args).await,
+        Some(Command::Fork(args)) => keep::fork(&global, args).await,
+        Some(Command::Cancel(args)) => steer::cancel(&global, args).await,
+        Some(Command::Answer(args)) => steer::answer(&global, args).await,
+        Some(Command::Note(args)) => steer::note(&global, args).await,
+        Some(Command::Export(args)) => keep::export(&global, args).await,
+        Some(Command::Import(args)) => keep::import(&global, args).await,
+        Some(Command::Rm(args)) => keep::rm(&global, args).await,
+        Some(Command::Audit(command)) => audit::run(&global, command).await,
+        Some(Command::Triage(args)) => triage::run(&global, args),
+        Some(Command::Demo(args)) => demo::run(&global, args).await,
+        Some(Command::Init(args)) => config::init(&global, args),
+        Some(Command::Doctor(args)) => doctor::run(&global, args).await,
+        Some(Command::Config(command)) => config::run(&global, command),
+        Some(Command::Schema(args)) => meta::schema(args),
+        Some(Command::Roles(args)) => meta::roles(&global, args),
+        Some(Command::Completions(args)) => meta::completions(args),
+        Some(Command::Man) => meta::man(),
+    }
+}

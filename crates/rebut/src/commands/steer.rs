@@ -1,0 +1,34 @@
+//! `cancel`, `answer`, `note`: what a person says to a debate.
+
+use crate::{
+    app::{App, user},
+    cli::{AnswerArgs, CancelArgs, GlobalArgs, NoteArgs},
+    error::CliError,
+};
+
+/// `rebut cancel`.
+pub async fn cancel(global: &GlobalArgs, args: CancelArgs) -> Result<u8, CliError> {
+    let desk = App::open(global, &[])?.desk()?;
+    let id = desk.find(&args.id.id).await?.id;
+    desk.cancel(id, &user(), &args.reason).await?;
+    eprintln!("cancelled {}", id.short());
+    Ok(0)
+}
+
+/// `rebut answer`.
+pub async fn answer(global: &GlobalArgs, args: AnswerArgs) -> Result<u8, CliError> {
+    let desk = App::open(global, &[])?.desk()?;
+    let id = desk.find(&args.id.id).await?.id;
+    let option = desk.answer(id, &args.option, &args.reason, &user()).await?;
+    eprintln!("recorded: {option}");
+    Ok(0)
+}
+
+/// `rebut note`.
+pub async fn note(global: &GlobalArgs, args: NoteArgs) -> Result<u8, CliError> {
+    let desk = App::open(global, &[])?.desk()?;
+    let id = desk.find(&args.id.id).await?.id;
+    desk.note(id, &args.text, &user()).await?;
+    eprintln!("noted; the next round of {} hears it", id.short());
+    Ok(0)
+}

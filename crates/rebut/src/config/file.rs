@@ -1,0 +1,104 @@
+//! The form of `rebut.toml`. Unknown keys are errors.
+
+use rebut_engine::formats::decide;
+use rebut_models::ProviderData;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A configuration file.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConfigFile {
+    /// What the command line uses when not told otherwise.
+    pub defaults: Defaults,
+    /// Named sets of agents.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub panels: BTreeMap<String, PanelSection>,
+    /// OpenAI-compatible endpoints by name; built-in ones can be changed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub providers: BTreeMap<String, ProviderData>,
+    /// What may be sent.
+    pub context: ContextSection,
+    /// Settings of decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decide: Option<DecideSection>,
+}
+
+/// The settings of decide as a file may change them; what is left out keeps its default.
+pub type DecideSection = Partial<decide::Config>;
+
+/// A section in which every key may be missing, but no unknown one may stand.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Partial<T> {
+    keys: toml::Table,
+    #[serde(skip)]
+    of: std::marker::PhantomData<T>,
+}
+
+impl<T: JsonSchema> JsonSchema for Partial<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut schema = T::json_schema(generator);
+        schema.remove("required");
+        schema
+    }
+}
+
+/// What the command line uses when not told otherwise.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Defaults {
+    /// The panel's name; `auto` looks for models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub panel: Option<String>,
+    /// Where debates are kept: a directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
+    /// Calls under way at one provider at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls_per_provider: Option<usize>,
+}
+
+/// A named set of agents.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PanelSection {
+    /// Who takes part.
+    pub members: Vec<Member>,
+}
+
+/// One member of a panel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Member {
+    /// The role: a built-in one, or a file in `.rebut/roles/` or `.claude/agents/`.
+    pub role: String,
+    /// Its name in the debate; the role's if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its attitude; the role's if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stance: Option<String>,
+    /// `provider:model`.
+    pub model: String,
+    /// Sampling temperature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Most tokens per turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+}
+
+/// What may be sent to models.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ContextSection {
+    /// Files never to be sent, as patterns; a built-in list always applies.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<String>,
+}

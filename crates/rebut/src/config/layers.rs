@@ -1,0 +1,142 @@
+//! Finding, reading and joining configuration files; errors name the file, the line and the nearest known key.
+
+use super::file::ConfigFile;
+use crate::error::CliError;
+use rebut_engine::formats::{FORMATS, decide};
+use serde::de::DeserializeOwned;
+use std::path::{Path, PathBuf};
+
+/// Where configuration is looked for.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// Where we are.
+    pub current_dir: PathBuf,
+    /// The user's configuration directory.
+    pub user_dir: Option<PathBuf>,
+    /// A file named on the command line, instead of the project's.
+    pub named: Option<PathBuf>,
+}
+
+/// One file.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether it is the project's rather than the user's.
+    pub is_project: bool,
+    /// What it says.
+    pub table: toml::Table,
+}
+
+impl Origin {
+    /// The user's file.
+    pub fn user_file(&self) -> Option<PathBuf> {
+        self.user_dir.as_ref().map(|dir| dir.join("rebut").join("config.toml"))
+    }
+
+    /// The project's file: here or in the nearest directory above that has one.
+    pub fn project_file(&self) -> Option<PathBuf> {
+        if self.named.is_some() {
+            return self.named.clone();
+        }
+        self.current_dir.ancestors().map(|dir| dir.join("rebut.toml")).find(|file| file.is_file())
+    }
+}
+
+/// Reads the user's and the project's file, each checked on its own.
+pub fn read(origin: &Origin) -> Result<Vec<Layer>, CliError> {
+    let user = origin.user_file().filter(|file| file.is_file()).map(|path| (path, false));
+    let project = origin.project_file().map(|path| (path, true));
+    user.into_iter().chain(project).map(|(path, is_project)| read_file(path, is_project)).collect()
+}
+
+/// Reads and checks one file.
+pub fn read_file(path: PathBuf, is_project: bool) -> Result<Layer, CliError> {
+    let text = std::fs::read_to_string(&path).map_err(|error| CliError::file("read", &path, &error))?;
+    check(&path, &text)?;
+    let table = toml::from_str(&text).map_err(|error| in_file(&path, &error))?;
+    Ok(Layer { path, is_project, table })
+}
+
+/// The presets of all formats as one table.
+pub fn presets() -> Result<toml::Table, CliError> {
+    let section = |preset: &str| toml::from_str(preset).map_err(|error| CliError::failed(error.to_string()));
+    FORMATS.iter().map(|format| Ok((format.name.to_owned(), toml::Value::Table(section(format.preset)?)))).collect()
+}
+
+/// Puts `over` on top: tables are joined, everything else is replaced. A panel is replaced as a whole.
+pub fn merge(under: &mut toml::Table, over: toml::Table) {
+    for (key, value) in over {
+        match (under.get_mut(&key), value) {
+            (Some(toml::Value::Table(below)), toml::Value::Table(above)) if key != "members" => merge(below, above),
+            (_, value) => {
+                under.insert(key, value);
+            }
+        }
+    }
+}
+
+/// The table behind `decide.max_rounds=3`.
+pub fn override_table(text: &str) -> Result<toml::Table, CliError> {
+    let bad = || CliError::usage(format!("`--set {text}` should look like `--set decide.max_rounds=3`"));
+    let (path, value) = text.split_once('=').ok_or_else(bad)?;
+    // What is not a TOML value as it stands is meant as text.
+    let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok().and_then(|mut table| table.remove("value"));
+    let mut value = parsed.unwrap_or_else(|| toml::Value::String(value.to_owned()));
+    for key in path.rsplit('.') {
+        if key.trim().is_empty() {
+            return Err(bad());
+        }
+        value = toml::Value::Table(toml::Table::from_iter([(key.trim().to_owned(), value)]));
+    }
+    let table = toml::Table::try_from(value).map_err(|_| bad())?;
+    let text = toml::to_string(&table).map_err(|error| CliError::usage(error.to_string()))?;
+    check(Path::new("--set"), &text)?;
+    Ok(table)
+}
+
+/// The typed form of a table.
+pub fn typed<T: DeserializeOwned>(what: &str, table: &toml::Table) -> Result<T, CliError> {
+    table.clone().try_into().map_err(|error| CliError::usage(format!("{what}: {}", with_suggestion(&toml_message(&error)))))
+}
+
+/// Whether a text is a valid configuration; the error shows the line.
+fn check(path: &Path, text: &str) -> Result<(), CliError> {
+    let file: ConfigFile = toml::from_str(text).map_err(|error| in_file(path, &error))?;
+    let Some(section) = file.decide else { return Ok(()) };
+    // A section may leave keys out: complete it with the defaults, then check it as a whole.
+    let mut complete = presets()?;
+    let given = toml::Table::try_from(&section).map_err(|error| CliError::failed(error.to_string()))?;
+    merge(&mut complete, toml::Table::from_iter([("decide".to_owned(), toml::Value::Table(given))]));
+    let decide = complete.remove("decide").unwrap_or_else(|| toml::Value::Table(toml::Table::new()));
+    let json = serde_json::to_value(decide).map_err(|error| CliError::failed(error.to_string()))?;
+    decide::Config::parse(&json).map(drop).map_err(|error| {
+        let line = line_of(text, &error).map(|line| format!(" line {line}:")).unwrap_or_default();
+        CliError::usage(format!("{}:{line} {}", path.display(), with_suggestion(&error)))
+    })
+}
+
+fn in_file(path: &Path, error: &toml::de::Error) -> CliError {
+    CliError::usage(format!("{}: {}", path.display(), with_suggestion(&error.to_string()))).hint("`rebut schema config` shows every key")
+}
+
+fn toml_message(error: &toml::de::Error) -> String {
+    error.message().to_owned()
+}
+
+/// Adds the nearest known key to an "unknown field" message.
+fn with_suggestion(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let Some(unknown) = quoted.next().filter(|_| message.contains("unknown field")) else { return message.trim_end().to_owned() };
+    let best = quoted.map(|known| (strsim::damerau_levenshtein(unknown, known), known)).min();
+    match best {
+        Some((distance, known)) if distance <= 1 + known.len() / 2 => format!("{}\ndid you mean `{known}`?", message.trim_end()),
+        _ => message.trim_end().to_owned(),
+    }
+}
+
+/// The line on which a key named in a message stands.
+fn line_of(text: &str, message: &str) -> Option<usize> {
+    let named: Vec<&str> = message.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| word.contains('_') || word.len() > 3).collect();
+    text.lines().position(|line| line.split_once('=').is_some_and(|(key, _)| named.contains(&key.trim()))).map(|at| at + 1)
+}

@@ -1,0 +1,83 @@
+//! The configuration: `rebut.toml` of the project over the user's file over the presets, resolved once.
+
+mod file;
+mod layers;
+
+pub use file::{ConfigFile, ContextSection, Defaults, Member, PanelSection};
+pub use layers::{Layer, Origin, read_file};
+
+use crate::error::CliError;
+use rebut_engine::formats::{FORMATS, decide};
+use rebut_models::ProviderData;
+use serde_json::Value;
+use std::{collections::BTreeMap, path::PathBuf};
+
+/// What the program uses.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The files it came from, strongest last.
+    pub layers: Vec<Layer>,
+    /// Defaults of the command line.
+    pub defaults: Defaults,
+    /// Panels by name.
+    pub panels: BTreeMap<String, PanelSection>,
+    /// Endpoints by name.
+    pub providers: BTreeMap<String, ProviderData>,
+    /// Which files are never sent.
+    pub deny: Vec<String>,
+    formats: toml::Table,
+}
+
+impl Config {
+    /// Reads and joins the files. `overrides` are `format.key=value` from the command line.
+    pub fn load(origin: &Origin, overrides: &[String]) -> Result<Self, CliError> {
+        let layers = layers::read(origin)?;
+        let mut merged = layers::presets()?;
+        for layer in &layers {
+            layers::merge(&mut merged, layer.table.clone());
+        }
+        for text in overrides {
+            layers::merge(&mut merged, layers::override_table(text)?);
+        }
+        let file: ConfigFile = layers::typed("the configuration", &merged)?;
+        Ok(Self {
+            layers,
+            defaults: file.defaults,
+            panels: file.panels,
+            providers: file.providers,
+            deny: file.context.deny,
+            formats: FORMATS.iter().filter_map(|format| Some((format.name.to_owned(), merged.get(format.name)?.clone()))).collect(),
+        })
+    }
+
+    /// The resolved settings of a format.
+    pub fn format(&self, name: &str) -> Result<Value, CliError> {
+        let table = self.formats.get(name).ok_or_else(|| CliError::usage(format!("there is no format `{name}`")))?;
+        serde_json::to_value(table).map_err(|error| CliError::failed(error.to_string()))
+    }
+
+    /// The settings of decide, typed and checked.
+    pub fn decide(&self) -> Result<decide::Config, CliError> {
+        decide::Config::parse(&self.format("decide")?).map_err(CliError::usage)
+    }
+
+    /// Everything as TOML, for `config show`.
+    pub fn to_toml(&self) -> Result<String, CliError> {
+        let file = ConfigFile {
+            defaults: self.defaults.clone(),
+            panels: self.panels.clone(),
+            providers: self.providers.clone(),
+            context: ContextSection { deny: self.deny.clone() },
+            decide: None,
+        };
+        let mut table = toml::Table::try_from(file).map_err(|error| CliError::failed(error.to_string()))?;
+        table.extend(self.formats.clone());
+        toml::to_string(&table).map_err(|error| CliError::failed(error.to_string()))
+    }
+
+    /// The project's directory: where its `rebut.toml` is, or where we are.
+    pub fn project_dir(&self, origin: &Origin) -> PathBuf {
+        let project = self.layers.iter().rev().find(|layer| layer.is_project).and_then(|layer| layer.path.parent());
+        project.map_or_else(|| origin.current_dir.clone(), PathBuf::from)
+    }
+}

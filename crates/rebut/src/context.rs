@@ -1,0 +1,133 @@
+//! Gathering context: files, directories and standard input, never a file that is likely to hold a secret.
+
+use crate::error::CliError;
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+/// Files that are never sent, whatever the configuration says.
+pub const DENIED: &[&str] = &[
+    ".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".npmrc",
+    ".pypirc", ".netrc", "_netrc", ".git-credentials", ".htpasswd", "credentials", "credentials.json", "*.kdbx", ".aws", ".ssh", ".gnupg", ".docker", "*secret*.json",
+    "*secrets*.y*ml", "service-account*.json", "*.tfstate", "*.tfvars",
+];
+
+/// At most so much is gathered; more would not be read by anybody.
+const MOST_BYTES: usize = 512 * 1024;
+
+/// What was gathered.
+#[derive(Debug, Default, PartialEq)]
+pub struct Gathered {
+    /// The text, each file under its name.
+    pub text: String,
+    /// Files that were taken.
+    pub taken: Vec<PathBuf>,
+    /// Files that were left out of a directory, with the reason.
+    pub left_out: Vec<(PathBuf, &'static str)>,
+}
+
+/// Gathers the named files and directories; `-` is standard input. A denied file named outright is an error.
+pub fn gather(names: &[PathBuf], deny: &[String]) -> Result<Gathered, CliError> {
+    let mut gathered = Gathered::default();
+    for name in names {
+        if name.as_os_str() == "-" {
+            let mut bytes = Vec::new();
+            std::io::stdin().lock().take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| CliError::failed(format!("cannot read standard input: {error}")))?;
+            gathered.add("standard input", &String::from_utf8_lossy(&bytes), names.len() > 1)?;
+        } else if name.is_dir() {
+            gathered.walk(name, deny)?;
+        } else {
+            gathered.read_named(name, deny, names.len() > 1)?;
+        }
+    }
+    Ok(gathered)
+}
+
+impl Gathered {
+    fn read_named(&mut self, path: &Path, deny: &[String], titled: bool) -> Result<(), CliError> {
+        let real = path.canonicalize().map_err(|error| CliError::file("read", path, &error))?;
+        // A link must not smuggle in what its own name would forbid.
+        if is_denied(path, deny) || is_denied(&real, deny) {
+            let message = format!("{} looks like a file with secrets and is not sent", path.display());
+            return Err(CliError::usage(message).hint("copy what the judges need into another file"));
+        }
+        let bytes = std::fs::read(path).map_err(|error| CliError::file("read", path, &error))?;
+        let text = String::from_utf8(bytes).map_err(|_| CliError::usage(format!("{} is not a text file", path.display())))?;
+        self.taken.push(path.to_owned());
+        self.add(&path.display().to_string(), &text, titled)
+    }
+
+    fn walk(&mut self, dir: &Path, deny: &[String]) -> Result<(), CliError> {
+        let entries = std::fs::read_dir(dir).map_err(|error| CliError::file("read", dir, &error))?;
+        let mut paths: Vec<PathBuf> = entries.collect::<Result<Vec<_>, _>>().map_err(|error| CliError::file("read", dir, &error))?.iter().map(std::fs::DirEntry::path).collect();
+        paths.sort();
+        for path in paths {
+            let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+            if is_denied(&path, deny) {
+                self.left_out.push((path, "may hold secrets"));
+            } else if hidden || path.is_symlink() {
+                self.left_out.push((path, "hidden or a link"));
+            } else if path.is_dir() {
+                self.walk(&path, deny)?;
+            } else {
+                match std::fs::read(&path).map_err(|error| CliError::file("read", &path, &error)).map(String::from_utf8)? {
+                    Ok(text) => {
+                        self.add(&path.display().to_string(), &text, true)?;
+                        self.taken.push(path);
+                    }
+                    Err(_) => self.left_out.push((path, "not text")),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, name: &str, text: &str, titled: bool) -> Result<(), CliError> {
+        if !self.text.is_empty() {
+            self.text.push_str("\n\n");
+        }
+        if titled {
+            self.text.push_str(&format!("=== {name} ===\n"));
+        }
+        self.text.push_str(text.trim_end());
+        if self.text.len() > MOST_BYTES {
+            let message = format!("the context is larger than {} KiB at {name}", MOST_BYTES / 1024);
+            return Err(CliError::usage(message).hint("give the judges the relevant parts only"));
+        }
+        Ok(())
+    }
+}
+
+/// Whether any part of a path matches a denied pattern.
+fn is_denied(path: &Path, deny: &[String]) -> bool {
+    let parts: Vec<String> = path.components().map(|part| part.as_os_str().to_string_lossy().to_lowercase()).collect();
+    let patterns = DENIED.iter().copied().chain(deny.iter().map(String::as_str));
+    let mut names = patterns.map(|pattern| pattern.trim_start_matches("**/").to_lowercase());
+    names.any(|pattern| parts.iter().any(|part| fits(pattern.as_bytes(), part.as_bytes())))
+}
+
+/// Whether a name fits a pattern in which `*` is any text. Linear in practice: patterns have few stars.
+fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    match pattern.split_first() {
+        None => name.is_empty(),
+        Some((b'*', rest)) => (0..=name.len()).any(|skipped| fits(rest, &name[skipped..])),
+        Some((byte, rest)) => name.split_first().is_some_and(|(first, tail)| first == byte && fits(rest, tail)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secret_files_are_denied_by_name() {
+        for denied in [".env", "app/.env.local", "deploy/server.PEM", "/home/x/.ssh/config", "id_rsa", "a/id_ed25519.pub", ".npmrc", "prod.tfvars", "my-secret-data.json"] {
+            assert!(is_denied(Path::new(denied), &[]), "{denied}");
+        }
+        for fine in ["spec.md", "environment.md", "keys-of-success.txt", "src/env.rs", "secretary.md"] {
+            assert!(!is_denied(Path::new(fine), &[]), "{fine}");
+        }
+        assert!(is_denied(Path::new("notes/private.md"), &["**/private*".to_owned()]));
+    }
+}

@@ -1,0 +1,91 @@
+//! What can go wrong at the command line: a sentence, a hint, an exit code.
+
+use rebut_engine::{
+    error::{DeskError, Halt},
+    model::FaultKind,
+    outcome::Ending,
+    store::StoreError,
+};
+use std::fmt;
+
+/// An error on its way to the user.
+#[derive(Debug)]
+pub struct CliError {
+    message: String,
+    hint: Option<String>,
+    code: u8,
+}
+
+impl CliError {
+    /// The user asked for something that cannot be (exit code 2).
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None, code: 2 }
+    }
+
+    /// Something failed (exit code 1).
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None, code: 1 }
+    }
+
+    /// Nobody can answer (exit code 4).
+    pub fn no_model(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None, code: Ending::NoModel.exit_code() }
+    }
+
+    /// A file could not be read or written.
+    pub fn file(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::failed(format!("cannot {doing} {}: {error}", path.display()))
+    }
+
+    /// What to do about it.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The process's exit code.
+    pub fn code(&self) -> u8 {
+        self.code
+    }
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&rebut_engine::clean::for_people(&self.message))?;
+        match &self.hint {
+            Some(hint) => write!(f, "\n  hint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<DeskError> for CliError {
+    fn from(error: DeskError) -> Self {
+        let message = error.to_string();
+        match error {
+            DeskError::UnknownFormat(_) | DeskError::BadRequest(_) => Self::usage(message),
+            DeskError::NoModel { fault, .. } if fault.kind == FaultKind::NotFound => Self::usage(message),
+            DeskError::NoModel { .. } => Self::no_model(message).hint("`rebut doctor` shows which models can be used"),
+            DeskError::NotFound(_) => Self::usage(message).hint("`rebut ls` lists the debates kept here"),
+            DeskError::Ambiguous { .. } => Self::usage(message).hint("type more of the id"),
+            DeskError::WrongState(_) => Self::usage(message),
+            DeskError::Halted(Halt::Paused) => Self { message, hint: None, code: Ending::Cancelled.exit_code() },
+            DeskError::Damaged { .. } => Self::failed(message).hint("`rebut audit verify` lists everything that is wrong"),
+            DeskError::Halted(Halt::Store(error)) | DeskError::Store(error) => error.into(),
+            DeskError::Halted(Halt::TakenOver) => Self::failed(message).hint("`rebut watch ID` follows it"),
+            DeskError::Halted(_) => Self::failed(message),
+        }
+    }
+}
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            StoreError::Held { .. } => Self::failed(message).hint("`rebut watch ID` follows it, `rebut cancel ID` ends it"),
+            StoreError::NotFound(_) => Self::usage(message),
+            StoreError::Failed(_) => Self::failed(message).hint("nothing acknowledged is lost; free the disk or fix the file, then resume"),
+            StoreError::Conflict { .. } | StoreError::Newer { .. } => Self::failed(message),
+        }
+    }
+}

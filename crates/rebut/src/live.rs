@@ -1,0 +1,170 @@
+//! Progress on standard error while a debate runs: spinners on a terminal, one line per event elsewhere.
+
+use crate::{cli::GlobalArgs, paint::Paint, text::padded};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use rebut_engine::{
+    clean::{on_one_line, shortened},
+    event::Event,
+    model::Delta,
+    record::Record,
+};
+use std::{collections::HashMap, io::IsTerminal, time::Duration};
+
+/// Shows what happens.
+pub enum Progress {
+    /// Nothing.
+    Silent,
+    /// One line per event.
+    Lines(Paint),
+    /// A line per agent that thinks, taken away at the end.
+    Spinners(Box<Spinners>),
+}
+
+/// The lines of agents that think.
+pub struct Spinners {
+    all: MultiProgress,
+    bars: HashMap<String, (ProgressBar, usize)>,
+    heading: ProgressBar,
+}
+
+impl Progress {
+    /// What fits the flags and the terminal.
+    pub fn new(global: &GlobalArgs) -> Self {
+        let interactive = std::io::stderr().is_terminal() && !global.plain && std::env::var_os("CI").is_none();
+        match (global.quiet, interactive) {
+            (true, _) => Self::Silent,
+            (false, false) => Self::Lines(Paint::stderr(global.color)),
+            (false, true) => {
+                let all = MultiProgress::new();
+                let heading = all.add(ProgressBar::new_spinner().with_style(style("{msg:.dim}")));
+                Self::Spinners(Box::new(Spinners { all, bars: HashMap::new(), heading }))
+            }
+        }
+    }
+
+    /// Shows an event.
+    pub fn event(&mut self, record: &Record) {
+        let Ok(Some(event)) = record.event() else { return };
+        match self {
+            Self::Silent => {}
+            Self::Lines(paint) => {
+                eprintln!("{} {}", paint.faint(&format!("[{}]", record.seq)), line(record, &event));
+            }
+            Self::Spinners(spinners) => spinners.event(record, &event),
+        }
+    }
+
+    /// Counts partial text.
+    pub fn delta(&mut self, delta: &Delta) {
+        if let Self::Spinners(spinners) = self
+            && let Some((bar, words)) = spinners.bars.get_mut(&delta.turn)
+        {
+            *words += delta.text.split_whitespace().count();
+            bar.set_message(format!("writing, {words} words"));
+        }
+    }
+
+    /// Says something without disturbing the spinners.
+    pub fn say(&self, text: &str) {
+        match self {
+            Self::Spinners(spinners) => spinners.all.suspend(|| eprintln!("{text}")),
+            Self::Lines(_) => eprintln!("{text}"),
+            Self::Silent => {}
+        }
+    }
+
+    /// Takes the spinners away.
+    pub fn finish(&mut self) {
+        if let Self::Spinners(spinners) = self {
+            spinners.heading.finish_and_clear();
+            for (bar, _) in spinners.bars.values() {
+                bar.finish_and_clear();
+            }
+        }
+    }
+}
+
+impl Spinners {
+    fn event(&mut self, record: &Record, event: &Event) {
+        match event {
+            Event::RoundStarted(round) => {
+                let phase = if record.round == Some(1) { "blind" } else { record.phase.as_deref().unwrap_or_default() };
+                self.heading.set_message(format!("Round {} {phase}: {}", record.round.unwrap_or(0), round.agents.join(", ")));
+            }
+            Event::TurnStarted(started) => {
+                let agent = record.agent.as_deref().unwrap_or_default();
+                let bar = self.all.add(ProgressBar::new_spinner().with_style(style("  {spinner} {prefix} {msg} {elapsed:.dim}")));
+                bar.set_prefix(padded(agent, 8));
+                bar.set_message(format!("thinking ({})", on_one_line(&started.model)));
+                bar.enable_steady_tick(Duration::from_millis(100));
+                if let Some((old, _)) = self.bars.insert(started.turn.clone(), (bar, 0)) {
+                    old.finish_and_clear();
+                }
+            }
+            Event::TurnCompleted(completed) => {
+                let usage = completed.usage.map(|usage| format!(", {} tokens", usage.output)).unwrap_or_default();
+                self.end(&completed.turn, &format!("{} ({:.1} s{usage})", peek(&completed.text), completed.ms as f64 / 1000.0));
+            }
+            Event::TurnFailed(failed) => {
+                let again = if failed.retry { ", asking again" } else { "" };
+                self.end(&failed.turn, &format!("{}{again}", on_one_line(&failed.fault.to_string())));
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, turn: &str, message: &str) {
+        if let Some((bar, _)) = self.bars.get(turn) {
+            bar.set_style(style("  · {prefix} {msg}"));
+            bar.finish_with_message(message.to_owned());
+        }
+    }
+}
+
+/// The position in a reply, as far as it can be read at a glance.
+fn peek(text: &str) -> String {
+    #[derive(serde::Deserialize)]
+    struct Peek {
+        option: String,
+        confidence: f64,
+        summary: String,
+    }
+    match serde_json::from_str::<Peek>(text) {
+        Ok(peek) => format!("{} {:.2} {}", shortened(&on_one_line(&peek.option), 16), peek.confidence, shortened(&on_one_line(&peek.summary), 70)),
+        Err(_) => "answered".to_owned(),
+    }
+}
+
+/// One line about an event.
+pub fn line(record: &Record, event: &Event) -> String {
+    let agent = record.agent.as_deref().unwrap_or_default();
+    match event {
+        Event::DebateStarted(started) => format!("{} {} “{}”{}", started.format, record.debate.short(), on_one_line(&started.topic), if started.rehearsal { " (rehearsal)" } else { "" }),
+        Event::RoundStarted(round) => format!("round {} {}: {}", record.round.unwrap_or(0), round.step, round.agents.join(", ")),
+        Event::TurnStarted(started) => format!("{} asked ({})", started.turn, on_one_line(&started.model)),
+        Event::TurnFailed(failed) => format!("{} failed: {}{}", failed.turn, on_one_line(&failed.fault.to_string()), if failed.retry { ", asking again" } else { "" }),
+        Event::TurnCompleted(completed) => format!("{} answered in {:.1} s: {}", completed.turn, completed.ms as f64 / 1000.0, peek(&completed.text)),
+        Event::RoundCompleted(round) => format!("{} completed: {} answered, {} missing", round.step, round.answered.len(), round.absent.len()),
+        Event::PositionRecorded(position) => format!("{agent} holds {} ({:.2})", position.option.as_deref().unwrap_or("nothing"), position.confidence),
+        Event::PositionChanged(position) => {
+            let cited = position.because.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let why = if position.documented { format!("because of {cited}") } else { "undocumented".to_owned() };
+            format!("{agent} moved {} → {}, {why}", position.from.as_deref().unwrap_or("–"), position.option.as_deref().unwrap_or("–"))
+        }
+        Event::VoteTallied(tally) => format!("agreement {:.2} of {} needed{}", tally.share, tally.threshold, if tally.reached { ": reached" } else { "" }),
+        Event::GateOpened(gate) => format!("gate {} waits: {}", gate.gate, on_one_line(&gate.summary)),
+        Event::GateDecided(gate) => format!("gate {} {} by {}", gate.gate, if gate.approved { "approved" } else { "rejected" }, on_one_line(&gate.by)),
+        Event::HumanNoted(note) => format!("note by {}: {}", on_one_line(&note.by), shortened(&on_one_line(&note.text), 100)),
+        Event::HumanAnswered(answer) => format!("answered {} by {}", answer.option, on_one_line(&answer.by)),
+        Event::HumanCancelled(cancelled) => format!("cancelled by {}", on_one_line(&cancelled.by)),
+        Event::DebatePaused(paused) => format!("paused: {}", paused.reason),
+        Event::DebateResumed(resumed) if resumed.drift.is_empty() => "resumed".to_owned(),
+        Event::DebateResumed(resumed) => format!("resumed with changed prompts ({}); recorded turns stand", resumed.drift.join(", ")),
+        Event::DebateCompleted(outcome) => format!("{}: {}", outcome.outcome.as_str(), on_one_line(&outcome.summary)),
+        Event::EventRedacted(redacted) => format!("event {} redacted: {}", redacted.seq, on_one_line(&redacted.reason)),
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
+}

@@ -1,0 +1,109 @@
+//! Writing results: to standard output, and to files by their ending.
+
+use crate::{
+    cli::{Form, GlobalArgs, OutputArgs},
+    error::CliError,
+    paint::Paint,
+    text,
+};
+use rebut_engine::{Desk, clean, report, view::View};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+/// Prints text on standard output. A reader that went away is no error.
+pub fn print(text: &str) -> Result<(), CliError> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(CliError::failed(format!("cannot write: {error}"))),
+        _ => Ok(()),
+    }
+}
+
+/// Prints JSON so that no control character in it can reach a terminal.
+pub fn print_json(value: &impl serde::Serialize) -> Result<(), CliError> {
+    let json = serde_json::to_string_pretty(value).map_err(|error| CliError::failed(error.to_string()))?;
+    print(&format!("{}\n", clean::json_for_terminal(&json)))
+}
+
+/// Prints a debate's result as asked, and writes the files asked for.
+pub async fn result(desk: &Desk, view: &View, output: &OutputArgs, global: &GlobalArgs) -> Result<(), CliError> {
+    for file in &output.output {
+        write_file(desk, view, form_of(file)?, file).await?;
+    }
+    if output.json {
+        print_json(&report::document(view))
+    } else if output.stream_json {
+        Ok(())
+    } else {
+        print(&text::result(view, Paint::stdout(global.color)))
+    }
+}
+
+/// The form a file's ending asks for.
+pub fn form_of(file: &Path) -> Result<Form, CliError> {
+    let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    match name.rsplit_once('.').map(|(_, ending)| ending) {
+        _ if name.ends_with(".adr.md") => Ok(Form::Adr),
+        Some("md" | "markdown") => Ok(Form::Markdown),
+        Some("json") => Ok(Form::Json),
+        Some("yaml" | "yml") => Ok(Form::Yaml),
+        Some("ndjson" | "jsonl") => Ok(Form::Journal),
+        _ => Err(CliError::usage(format!("cannot tell the form from `{}`", file.display())).hint("use .md, .json, .yaml, .adr.md or .ndjson")),
+    }
+}
+
+/// A debate in one of the forms.
+pub async fn render(desk: &Desk, view: &View, form: Form) -> Result<String, CliError> {
+    match form {
+        Form::Markdown => Ok(report::markdown(view)),
+        Form::Json => {
+            let json = serde_json::to_string_pretty(&report::document(view)).map_err(|error| CliError::failed(error.to_string()))?;
+            Ok(format!("{json}\n"))
+        }
+        Form::Yaml => report::yaml(view).map_err(CliError::usage),
+        Form::Adr => report::adr(view).map_err(CliError::usage),
+        Form::Journal => {
+            let id = view.id.ok_or_else(|| CliError::failed("the debate has no events"))?;
+            desk.export(id).await?.to_ndjson().map_err(|error| CliError::failed(error.to_string()))
+        }
+    }
+}
+
+/// Writes a debate to a file.
+pub async fn write_file(desk: &Desk, view: &View, form: Form, file: &Path) -> Result<(), CliError> {
+    let text = render(desk, view, form).await?;
+    write(file, &text)
+}
+
+/// Writes each judge's words, one file per judge and round. Returns the files.
+pub fn write_judges(view: &View, dir: &Path) -> Result<Vec<PathBuf>, CliError> {
+    let Some(started) = &view.started else { return Ok(Vec::new()) };
+    let id = started.input.get("question_id").and_then(|id| id.as_str()).unwrap_or_default();
+    let mut written = Vec::new();
+    for round in &view.rounds {
+        for agent in &round.agents {
+            let Some(text) = report::judge_file(view, agent, round.round) else { continue };
+            let suffix = if round.round == 1 { String::new() } else { format!("-r{}", round.round) };
+            let file = dir.join("sadd").join(format!("debate-{}-{}{suffix}.md", file_safe(id), file_safe(agent)));
+            write(&file, &text)?;
+            written.push(file);
+        }
+    }
+    Ok(written)
+}
+
+/// A name that is one harmless part of a path.
+pub fn file_safe(name: &str) -> String {
+    let safe: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).take(64).collect();
+    let safe = safe.trim_matches('-').to_owned();
+    if safe.is_empty() { "question".to_owned() } else { safe }
+}
+
+fn write(file: &Path, text: &str) -> Result<(), CliError> {
+    if let Some(dir) = file.parent().filter(|dir| !dir.as_os_str().is_empty()) {
+        std::fs::create_dir_all(dir).map_err(|error| CliError::file("create", dir, &error))?;
+    }
+    std::fs::write(file, text).map_err(|error| CliError::file("write", file, &error))
+}

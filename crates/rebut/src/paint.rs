@@ -1,0 +1,63 @@
+//! Colours, or none.
+
+use crate::cli::Color;
+use anstyle::{AnsiColor, Style};
+use std::io::IsTerminal;
+
+/// Paints text if it should.
+#[derive(Clone, Copy, Debug)]
+pub struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    /// For standard output.
+    pub fn stdout(color: Color) -> Self {
+        Self { on: wanted(color, std::io::stdout().is_terminal()) }
+    }
+
+    /// For standard error.
+    pub fn stderr(color: Color) -> Self {
+        Self { on: wanted(color, std::io::stderr().is_terminal()) }
+    }
+
+    /// What matters most.
+    pub fn strong(self, text: &str) -> String {
+        self.with(Style::new().bold(), text)
+    }
+
+    /// What can be passed over.
+    pub fn faint(self, text: &str) -> String {
+        self.with(Style::new().dimmed(), text)
+    }
+
+    /// Good news.
+    pub fn good(self, text: &str) -> String {
+        self.with(AnsiColor::Green.on_default().bold(), text)
+    }
+
+    /// What needs a person.
+    pub fn attention(self, text: &str) -> String {
+        self.with(AnsiColor::Yellow.on_default().bold(), text)
+    }
+
+    /// Bad news.
+    pub fn bad(self, text: &str) -> String {
+        self.with(AnsiColor::Red.on_default().bold(), text)
+    }
+
+    fn with(self, style: Style, text: &str) -> String {
+        if self.on { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+}
+
+fn wanted(color: Color, terminal: bool) -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto if set("NO_COLOR") => false,
+        Color::Auto if set("CLICOLOR_FORCE") => true,
+        Color::Auto => terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
+    }
+}

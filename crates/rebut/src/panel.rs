@@ -1,0 +1,104 @@
+//! Who takes part: a panel from the configuration, models from the command line, or whatever this machine has.
+
+use crate::{
+    cli::PanelArgs,
+    config::{Config, Member},
+    error::CliError,
+    roles,
+};
+use rebut_engine::agent::Agent;
+use std::path::Path;
+
+/// The judges of decide when nobody says otherwise.
+pub const JUDGES: [&str; 3] = ["risk", "value", "effort"];
+
+/// A panel, and how it came about.
+#[derive(Clone, Debug)]
+pub struct Panel {
+    /// Who takes part.
+    pub agents: Vec<Agent>,
+    /// One line for people: what was chosen and why.
+    pub chosen: String,
+}
+
+/// Whether the machine has to be searched for models.
+pub fn wants_auto(args: &PanelArgs, config: &Config) -> bool {
+    let named = args.panel.as_deref().or(config.defaults.panel.as_deref()).is_some_and(|name| name != "auto");
+    !named && args.models.is_empty()
+}
+
+/// Puts a panel together. `available` are models found on this machine, best first.
+pub fn choose(args: &PanelArgs, config: &Config, project: &Path, available: Vec<String>) -> Result<Panel, CliError> {
+    let wanted = args.panel.as_deref().or(config.defaults.panel.as_deref()).filter(|name| *name != "auto");
+    let (everybody, single) = split_models(&args.models)?;
+    let (members, mut chosen) = match wanted {
+        Some(name) => (named(config, name)?, format!("panel {name}")),
+        None if !everybody.is_empty() => (seat(&roles_of(args), &everybody), everybody.join(", ")),
+        None => found(&roles_of(args), available, &single),
+    };
+    let mut agents = members.iter().map(|member| agent(member, project)).collect::<Result<Vec<_>, _>>()?;
+    for (judge, model) in &single {
+        let known = agents.iter().map(|agent| agent.name.to_string()).collect::<Vec<_>>().join(", ");
+        let agent = agents.iter_mut().find(|agent| *agent.name == **judge);
+        agent.ok_or_else(|| CliError::usage(format!("there is no judge `{judge}`; the panel has {known}")))?.model.clone_from(model);
+    }
+    if !single.is_empty() {
+        chosen = agents.iter().map(|agent| format!("{} {}", agent.name, agent.model)).collect::<Vec<_>>().join(" · ");
+    }
+    Ok(Panel { agents, chosen })
+}
+
+/// `risk=script:a.md` names a judge; `script:a.md` is for everybody, or one after the other when repeated.
+fn split_models(models: &[String]) -> Result<(Vec<String>, Vec<(String, String)>), CliError> {
+    let (mut everybody, mut single) = (Vec::new(), Vec::new());
+    for text in models {
+        match text.split_once('=') {
+            Some((judge, model)) if !judge.contains(':') && !model.is_empty() => single.push((judge.trim().to_owned(), model.trim().to_owned())),
+            _ if text.trim().is_empty() => return Err(CliError::usage("`-m` needs a model, e.g. `-m openai:gpt-5`")),
+            _ => everybody.push(text.trim().to_owned()),
+        }
+    }
+    Ok((everybody, single))
+}
+
+fn roles_of(args: &PanelArgs) -> Vec<String> {
+    if args.judges.is_empty() { JUDGES.map(str::to_owned).to_vec() } else { args.judges.clone() }
+}
+
+fn named(config: &Config, name: &str) -> Result<Vec<Member>, CliError> {
+    if let Some(panel) = config.panels.get(name) {
+        return if panel.members.is_empty() { Err(CliError::usage(format!("panel `{name}` has no members"))) } else { Ok(panel.members.clone()) };
+    }
+    let known: Vec<&str> = config.panels.keys().map(String::as_str).chain(["auto"]).collect();
+    Err(CliError::usage(format!("there is no panel `{name}`")).hint(format!("known panels: {}; add [panels.{name}] to rebut.toml", known.join(", "))))
+}
+
+/// One member per role; models go round.
+fn seat(roles: &[String], models: &[String]) -> Vec<Member> {
+    let seats = roles.iter().zip(models.iter().cycle());
+    seats.map(|(role, model)| Member { role: role.clone(), model: model.clone(), ..Member::default() }).collect()
+}
+
+fn found(roles: &[String], available: Vec<String>, single: &[(String, String)]) -> (Vec<Member>, String) {
+    let all_named = roles.iter().all(|role| single.iter().any(|(judge, _)| judge == role));
+    if available.is_empty() {
+        let why = if all_named { String::new() } else { "no key, no agent and no local server found: rehearsal (built in, not a model)".to_owned() };
+        return (seat(roles, &["rehearsal".to_owned()]), why);
+    }
+    let families: std::collections::BTreeSet<&str> = available.iter().map(|model| model.split(':').next().unwrap_or_default()).collect();
+    let note = if families.len() == 1 { ", one provider only: stances differ, models do not" } else { "" };
+    let chosen = format!("auto panel: {}{note}", available.iter().take(roles.len()).cloned().collect::<Vec<_>>().join(" · "));
+    (seat(roles, &available), chosen)
+}
+
+fn agent(member: &Member, project: &Path) -> Result<Agent, CliError> {
+    let role = roles::find(project, &member.role)?;
+    let played = role.played_by(member.model.clone());
+    Ok(Agent {
+        name: member.name.as_deref().map_or(played.name, Into::into),
+        stance: member.stance.clone().unwrap_or(played.stance),
+        temperature: member.temperature,
+        max_tokens: member.max_tokens,
+        ..played
+    })
+}

@@ -1,0 +1,94 @@
+//! Where things are kept on this machine: the database, the sealing key, trusted keys.
+
+use crate::{cli::GlobalArgs, config::Config, error::CliError};
+use rebut_engine::{
+    record::{decode_hex, encode_hex},
+    seal::Seal,
+};
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+/// The data directory.
+#[derive(Clone, Debug)]
+pub struct Place {
+    dir: PathBuf,
+}
+
+impl Place {
+    /// The directory from the command line, the configuration, or the user's data directory.
+    pub fn find(global: &GlobalArgs, config: &Config) -> Result<Self, CliError> {
+        let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local").join("share"));
+        let user_data = || std::env::var_os("XDG_DATA_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from).or_else(home);
+        let configured = config.defaults.data.as_ref().map(PathBuf::from);
+        let dir = global.data.clone().or(configured).or_else(|| user_data().map(|dir| dir.join("rebut")));
+        let dir = dir.ok_or_else(|| CliError::usage("there is no place to keep debates: HOME is not set").hint("name one with --data DIR"))?;
+        Ok(Self { dir })
+    }
+
+    /// The directory itself.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The database.
+    pub fn database(&self) -> PathBuf {
+        self.dir.join("rebut.db")
+    }
+
+    /// The sealing key of this installation, made when first needed and readable only by its owner.
+    pub fn seal(&self) -> Result<Seal, CliError> {
+        let path = self.dir.join("seal.key");
+        if let Some(secret) = read_key(&path)? {
+            return Ok(Seal::from_secret(&secret));
+        }
+        fs::create_dir_all(&self.dir).map_err(|error| CliError::file("create", &self.dir, &error))?;
+        let secret = Seal::new_secret().map_err(|error| CliError::failed(format!("no randomness for a key: {error}")))?;
+        // Two first runs at once: whoever creates the file wins, the other reads it.
+        let fresh = self.dir.join(format!("seal.key.{}", std::process::id()));
+        write_private(&fresh, &encode_hex(&secret)).map_err(|error| CliError::file("write", &fresh, &error))?;
+        let linked = fs::hard_link(&fresh, &path);
+        fs::remove_file(&fresh).map_err(|error| CliError::file("remove", &fresh, &error))?;
+        match linked {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(CliError::file("write", &path, &error)),
+            _ => read_key(&path)?.map(|secret| Seal::from_secret(&secret)).ok_or_else(|| CliError::failed(format!("{} vanished", path.display()))),
+        }
+    }
+
+    /// Public keys whose seals count: this installation's, and those the user chose to trust.
+    pub fn trusted(&self) -> Result<Vec<String>, CliError> {
+        let path = self.dir.join("trusted.keys");
+        let mut keys = vec![self.seal()?.public().to_owned()];
+        match fs::read_to_string(&path) {
+            Ok(text) => keys.extend(text.split_whitespace().map(str::to_owned)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(CliError::file("read", &path, &error)),
+        }
+        Ok(keys)
+    }
+
+    /// Trusts a key from now on.
+    pub fn trust(&self, key: &str) -> Result<(), CliError> {
+        let path = self.dir.join("trusted.keys");
+        let file = fs::OpenOptions::new().create(true).append(true).open(&path);
+        file.and_then(|mut file| writeln!(file, "{key}")).map_err(|error| CliError::file("write", &path, &error))
+    }
+}
+
+fn read_key(path: &Path) -> Result<Option<[u8; 32]>, CliError> {
+    match fs::read_to_string(path) {
+        Ok(text) => decode_hex(text.trim()).map(Some).ok_or_else(|| CliError::failed(format!("{} is damaged", path.display())).hint("restore it from a backup; without it old debates cannot be verified")),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(CliError::file("read", path, &error)),
+    }
+}
+
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(text.as_bytes())
+}

@@ -1,0 +1,178 @@
+//! A debate's result as people read it on a terminal.
+
+use crate::paint::Paint;
+use rebut_engine::{
+    clean::{on_one_line, shortened},
+    event::Position,
+    formats::{FORMATS, decide},
+    outcome::{Ending, Outcome},
+    view::{RoundView, Spent, View},
+};
+use std::fmt::Write;
+use unicode_width::UnicodeWidthStr;
+
+/// What is said when nobody real answered.
+pub const REHEARSAL: &str = "REHEARSAL  the built-in speaker answered, not a model: good for trying rebut, not for deciding";
+
+/// The whole result.
+pub fn result(view: &View, paint: Paint) -> String {
+    let mut text = String::new();
+    let Some(started) = &view.started else { return text };
+    let settings = decide::Config::parse(&started.config).unwrap_or_default();
+    let judges = started.agents.len();
+    let heading = format!(
+        "{} · {judges} judge{} · ≤{} rounds · threshold {}",
+        started.format,
+        if judges == 1 { "" } else { "s" },
+        settings.max_rounds,
+        settings.consensus_threshold
+    );
+    let _ = writeln!(text, "{}  {}", paint.strong(&on_one_line(&started.topic)), paint.faint(&heading));
+    if started.rehearsal {
+        let _ = writeln!(text, "{}", paint.attention(REHEARSAL));
+    }
+    for choice in choices(view) {
+        let _ = writeln!(text, "  {} {}", paint.strong(&choice.0), on_one_line(&choice.1));
+    }
+    for round in &view.rounds {
+        write_round(&mut text, view, round, paint);
+    }
+    match &view.outcome {
+        Some(outcome) => write_outcome(&mut text, view, outcome, paint),
+        None => {
+            let word = if view.paused { "PAUSED" } else { "NOT ENDED" };
+            let _ = writeln!(text, "{}  go on with: rebut resume {}", paint.attention(word), short(view));
+        }
+    }
+    let _ = writeln!(text, "{}", paint.faint(&cost_line(view)));
+    text
+}
+
+/// Money, calls, tokens, time and where to look.
+pub fn cost_line(view: &View) -> String {
+    let spent = view.spent();
+    let mut parts = vec![money(&spent), plural(spent.calls.into(), "call"), format!("{} in {} out", thousands(spent.input_tokens + spent.cached_tokens), thousands(spent.output_tokens))];
+    if let Some(seconds) = seconds(view) {
+        parts.push(format!("{seconds:.1} s"));
+    }
+    if !spent.possibly_paid_twice.is_empty() {
+        parts.push(format!("possibly paid twice: {}", spent.possibly_paid_twice.join(", ")));
+    }
+    format!("{} · {}  →  rebut show {}", parts.join(" · "), short(view), short(view))
+}
+
+/// The options a person can choose from.
+pub fn choices(view: &View) -> Vec<(String, String)> {
+    let format = view.started.as_ref().and_then(|started| FORMATS.iter().find(|format| format.name == started.format));
+    format.map(|format| (format.choices)(view)).unwrap_or_default()
+}
+
+/// The beginning of the id.
+pub fn short(view: &View) -> String {
+    view.id.map(|id| id.short()).unwrap_or_default()
+}
+
+/// `text` filled up to `width` columns.
+pub fn padded(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
+}
+
+fn write_round(text: &mut String, view: &View, round: &RoundView, paint: Paint) {
+    let phase = if round.round == 1 { "blind" } else { &round.phase };
+    let agreement = round.tally.as_ref().map(|tally| format!("agreement {:.2}", tally.share)).unwrap_or_default();
+    let _ = writeln!(text, "{}", padded(&format!("Round {}  {phase}", round.round), 58) + &agreement);
+    let width = round.agents.iter().map(|agent| agent.width()).max().unwrap_or(0);
+    for (agent, position) in &round.positions {
+        let stance = view.started.as_ref().and_then(|started| started.agents.iter().find(|known| known.name == *agent)).map_or("", |known| &known.stance);
+        let (held, words) = position_words(position, stance);
+        let confidence = format!("{:.2}", position.confidence);
+        let _ = writeln!(text, "  {}  {}  {}  {words}", padded(agent, width), paint.strong(&padded(&held, 14)), confidence.trim_start_matches('0'));
+    }
+    for absence in &round.absent {
+        let _ = writeln!(text, "  {}  {}", padded(&absence.agent, width), paint.bad(&format!("missing: {} ({})", absence.reason, shortened(&on_one_line(&absence.detail), 90))));
+    }
+}
+
+/// What an agent holds and why, in two short texts.
+fn position_words(position: &Position, stance: &str) -> (String, String) {
+    let option = position.option.as_deref().unwrap_or("–");
+    let summary = shortened(&on_one_line(&position.summary), 110).into_owned();
+    match position.from.as_deref() {
+        None => (format!("{} {option}", padded(stance, 11)), summary),
+        Some(from) if from == option => (format!("{option} (held)"), summary),
+        Some(from) if position.documented => {
+            let cited = position.because.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            (format!("{from} → {option}"), format!("convinced by {cited}: {}", shortened(&on_one_line(&position.reason), 110)))
+        }
+        Some(from) => {
+            let counted = position.counted.as_deref().unwrap_or("–");
+            (format!("{from} → {option}"), format!("undocumented change, counted as {counted}: {summary}"))
+        }
+    }
+}
+
+fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint) {
+    let last_words = last_words(view);
+    match outcome.outcome {
+        Ending::Consensus => {
+            let option = outcome.result.get("recommended_option").and_then(|value| value.as_str()).unwrap_or_default();
+            let _ = writeln!(text, "{}  {}  confidence HIGH", paint.good("RECOMMENDED"), paint.strong(&on_one_line(&outcome.summary)));
+            for (agent, position) in last_words.iter().filter(|(_, position)| position.counted.as_deref() != Some(option)) {
+                let held = position.counted.as_deref().unwrap_or("–");
+                let _ = writeln!(text, "  dissent   {agent} → {held}: “{}”", on_one_line(&position.summary));
+            }
+            for (agent, position) in last_words.iter().filter(|(_, position)| position.counted.as_deref() == Some(option) && !position.flips_if.is_empty()) {
+                let _ = writeln!(text, "  flips if  {} ({agent})", on_one_line(&position.flips_if));
+            }
+        }
+        Ending::Contested => {
+            let _ = writeln!(text, "{}  {}", paint.attention("CONTESTED"), paint.strong(&outcome.summary));
+            for (agent, position) in &last_words {
+                let _ = writeln!(text, "  {agent} favours {}: “{}”", position.counted.as_deref().unwrap_or("–"), on_one_line(&position.summary));
+            }
+            if view.answer.is_none() {
+                let letters = choices(view).iter().map(|(id, _)| id.clone()).collect::<Vec<_>>().join("|");
+                let _ = writeln!(text, "  choose    rebut answer {} {letters} --reason \"…\"", short(view));
+            }
+        }
+        ending => {
+            let _ = writeln!(text, "{}  {}", paint.bad(&ending.as_str().to_uppercase().replace('_', " ")), on_one_line(&outcome.summary));
+        }
+    }
+    for absence in &outcome.degraded {
+        let _ = writeln!(text, "  degraded  {} {} at {}: {}", absence.agent, absence.reason, absence.turn, shortened(&on_one_line(&absence.detail), 120));
+    }
+    if let Some(answer) = &view.answer {
+        let why = if answer.reason.is_empty() { String::new() } else { format!(": “{}”", on_one_line(&answer.reason)) };
+        let _ = writeln!(text, "  answered  {} by {}{why}", paint.strong(&answer.option), on_one_line(&answer.by));
+    }
+}
+
+fn last_words(view: &View) -> Vec<(&str, &Position)> {
+    let mut last: Vec<(&str, &Position)> = Vec::new();
+    for (agent, position) in view.rounds.iter().flat_map(|round| &round.positions) {
+        match last.iter_mut().find(|(known, _)| *known == &**agent) {
+            Some(known) => known.1 = position,
+            None => last.push((agent, position)),
+        }
+    }
+    last
+}
+
+fn money(spent: &Spent) -> String {
+    spent.cost_usd.map_or_else(|| "cost n/a".to_owned(), |dollars| format!("${dollars:.4}"))
+}
+
+fn thousands(count: u64) -> String {
+    if count < 10_000 { count.to_string() } else { format!("{:.1}k", count as f64 / 1000.0) }
+}
+
+fn plural(count: u64, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
+fn seconds(view: &View) -> Option<f64> {
+    let began: jiff::Timestamp = view.created_at.parse().ok()?;
+    let ended: jiff::Timestamp = view.ended_at.as_ref().unwrap_or(&view.updated_at).parse().ok()?;
+    Some(ended.duration_since(began).as_secs_f64())
+}
