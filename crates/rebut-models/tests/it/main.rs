@@ -1,0 +1,1 @@
+//! The crate's tests against real parts: loopback HTTP and real files.
