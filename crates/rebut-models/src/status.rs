@@ -49,8 +49,9 @@ mod tests {
 
     #[test]
     fn waits_are_read_and_clamped() {
-        let now: (&'static str, &'static str) = ("date", "Sun, 15 Nov 2026 10:00:00 GMT");
-        let rows: &[(&[(&'static str, &'static str)], Option<u64>)] = &[
+        const NOW: (&str, &str) = ("date", "Sun, 15 Nov 2026 10:00:00 GMT");
+        type Row = (&'static [(&'static str, &'static str)], Option<u64>);
+        let rows: [Row; 11] = [
             (&[], None),
             (&[("retry-after", "2")], Some(2000)),
             (&[("retry-after", "0.25")], Some(250)),
@@ -59,8 +60,8 @@ mod tests {
             (&[("retry-after", "1e300")], Some(3_600_000)),
             (&[("retry-after", "NaN")], Some(0)),
             (&[("retry-after", "soon")], None),
-            (&[("retry-after", "Sun, 15 Nov 2026 10:00:07 GMT"), now], Some(7000)),
-            (&[("retry-after", "Sun, 15 Nov 2026 09:00:00 GMT"), now], Some(0)),
+            (&[("retry-after", "Sun, 15 Nov 2026 10:00:07 GMT"), NOW], Some(7000)),
+            (&[("retry-after", "Sun, 15 Nov 2026 09:00:00 GMT"), NOW], Some(0)),
             (&[("retry-after", "Sun, 15 Nov 2026 10:00:07 GMT")], None),
         ];
         for (given, expected) in rows {
@@ -68,7 +69,7 @@ mod tests {
                 .iter()
                 .map(|(name, value)| (HeaderName::from_bytes(name.as_bytes()).expect("a name"), HeaderValue::from_static(value)))
                 .collect();
-            assert_eq!(retry_after_ms(&headers), *expected, "{given:?}");
+            assert_eq!(retry_after_ms(&headers), expected, "{given:?}");
         }
     }
 }
