@@ -12,14 +12,14 @@ mod streaming;
 
 use crate::key::{BLANKED, Key};
 use reading::Completion;
-use rebut_engine::model::{Answer, Fault, FaultKind, Model, Request, Usage};
+use rebut_engine::model::{Answer, Fault, FaultKind, Finish, Model, Request, Usage};
 use reqwest::{
     Client, Method, Response, Url,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, sync::Once, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, fmt::Write as _, sync::Arc, sync::Once, time::Duration};
 
 /// The most text one answer may have.
 pub const MOST_TEXT: usize = 4 << 20;
@@ -135,7 +135,7 @@ impl OpenAiModel {
     async fn whole(&self, response: Response) -> Result<Answer, Fault> {
         let body = self.read(response, MOST_TEXT).await?;
         let text = String::from_utf8_lossy(&body);
-        let completion = Completion::parse(&text).map_err(|_| self.not_a_completion(&text))?;
+        let completion = Completion::parse(&text).ok().filter(Completion::is_one).ok_or_else(|| self.not_a_completion(&text))?;
         let outcome = completion.into_outcome().map_err(|error| self.reported(&error))?;
         self.answer(outcome)
     }
@@ -160,8 +160,8 @@ impl OpenAiModel {
         let finish = finish.ok_or_else(|| self.fault(FaultKind::Refused, "the provider's content filter stopped the answer"))?;
         if text.trim().is_empty() {
             let why = match finish {
-                rebut_engine::model::Finish::Length => "no text before the token limit; raise max_tokens",
-                rebut_engine::model::Finish::Complete => "the answer has no text",
+                Finish::Length => "no text before the token limit; raise max_tokens",
+                Finish::Complete => "the answer has no text",
             };
             return Err(self.fault(FaultKind::Empty, why));
         }
@@ -172,8 +172,8 @@ impl OpenAiModel {
     /// The text without any secret.
     fn blanked(&self, text: String) -> String {
         self.secrets.iter().fold(text, |text, secret| match secret.blank(&text) {
-            std::borrow::Cow::Owned(blanked) => blanked,
-            std::borrow::Cow::Borrowed(_) => text,
+            Cow::Owned(blanked) => blanked,
+            Cow::Borrowed(_) => text,
         })
     }
 }
@@ -209,6 +209,11 @@ impl Model for OpenAiModel {
 }
 
 impl Price {
+    /// Whether sums of it make sense: a negative price would let a debate run past its budget.
+    pub(crate) fn is_possible(&self) -> bool {
+        [self.input, self.output, self.cached.unwrap_or(0.0)].iter().all(|price| price.is_finite() && *price >= 0.0)
+    }
+
     fn of(&self, usage: &Usage) -> f64 {
         let tokens = |count: u64, price: f64| count as f64 * price / 1e6;
         tokens(usage.input, self.input) + tokens(usage.cached, self.cached.unwrap_or(self.input)) + tokens(usage.output, self.output)

@@ -192,6 +192,10 @@ fn known_endpoint(name: &str, data: ProviderData, key: &dyn Fn(&str) -> Option<S
         let message = format!("provider {name} has no base_url; add one under [providers.{name}]");
         return Err(Fault::new(FaultKind::NotFound, message));
     };
+    if let Some((model, _)) = data.prices.iter().find(|(_, price)| !price.is_possible()) {
+        let message = format!("provider {name}: the price of {model} must be made of numbers that are not negative");
+        return Err(Fault::new(FaultKind::BadRequest, message));
+    }
     let key_env = data.key_env.filter(|variable| !variable.is_empty());
     let secret = key_env.as_deref().and_then(key).filter(|secret| !secret.trim().is_empty());
     let endpoint = Endpoint {

@@ -184,7 +184,7 @@ pub fn completion(content: &str) -> String {
     .to_string()
 }
 
-/// The same as a stream: a piece per word, the reason, the usage, the end.
+/// The same as a stream: pieces of five characters (so that words and secrets are torn), the reason, the usage, the end.
 pub fn stream_of(content: &str) -> String {
     let event = |choices: Value, usage: Value| {
         let chunk =
@@ -192,7 +192,8 @@ pub fn stream_of(content: &str) -> String {
         format!("data: {chunk}\n\n")
     };
     let mut text = event(json!([{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": null}]), Value::Null);
-    for piece in content.split_inclusive(' ') {
+    let characters: Vec<char> = content.chars().collect();
+    for piece in characters.chunks(5).map(String::from_iter) {
         text += &event(json!([{"index": 0, "delta": {"content": piece}, "finish_reason": null}]), Value::Null);
     }
     text += &event(json!([{"index": 0, "delta": {}, "finish_reason": "stop"}]), Value::Null);

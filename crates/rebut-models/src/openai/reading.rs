@@ -24,8 +24,12 @@ pub(super) struct Completion<'a> {
 
 #[derive(Deserialize)]
 struct Choice<'a> {
-    #[serde(default, alias = "delta")]
+    /// In a whole answer.
+    #[serde(default)]
     message: Option<Message>,
+    /// In a stream; a few servers send both, and then this is the new part.
+    #[serde(default)]
+    delta: Option<Message>,
     #[serde(default, borrow)]
     finish_reason: Option<Text<'a>>,
 }
@@ -55,11 +59,12 @@ pub(super) struct Outcome {
 impl<'a> Completion<'a> {
     /// Reads a body or a stream's event.
     pub fn parse(json: &'a str) -> serde_json::Result<Self> {
-        let completion: Self = serde_json::from_str(json)?;
-        if completion.choices.is_empty() && completion.usage.is_none() && completion.error.is_none() && completion.model.is_none() {
-            return Err(serde::de::Error::custom("no completion"));
-        }
-        Ok(completion)
+        serde_json::from_str(json)
+    }
+
+    /// Whether it holds anything of a completion at all: any JSON object can be read as an empty one.
+    pub fn is_one(&self) -> bool {
+        !self.choices.is_empty() || self.usage.is_some() || self.error.is_some() || self.model.is_some()
     }
 
     /// Adds a piece to what is known. Returns whether it names the end, or the error it holds as JSON.
@@ -74,7 +79,7 @@ impl<'a> Completion<'a> {
             outcome.usage = serde_json::from_str::<TokenCounts>(usage.get()).ok().map(Usage::from);
         }
         let Some(choice) = self.choices.into_iter().next() else { return Ok(false) };
-        if let Some(Message { content, refusal }) = choice.message {
+        if let Some(Message { content, refusal }) = choice.delta.or(choice.message) {
             // A whole answer is moved, not copied.
             if outcome.text.is_empty() {
                 outcome.text = content.0

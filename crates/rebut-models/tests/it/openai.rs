@@ -231,6 +231,7 @@ async fn streams_end_well_or_are_faults() {
         (format!(": ping\r\n\r\n{}", whole.replace('\n', "\r\n")).into(), Ok("one two")),
         (without_done.into(), Ok("one two")),
         (format!("{}data: [DONE]\n\n", piece("x")).into(), Ok("x")),
+        (format!("data: {{\"id\":1}}\n\n{whole}").into(), Ok("one two")),
         (cut.into(), Err(FaultKind::Network)),
         (Vec::new(), Err(FaultKind::Network)),
         (b"data: [DONE]\n\n".to_vec(), Err(FaultKind::Empty)),

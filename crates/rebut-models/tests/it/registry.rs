@@ -72,6 +72,8 @@ async fn a_configuration_changes_only_what_it_names() {
     assert_eq!(seen.json()["response_format"]["type"], "json_object", "still as built in");
 
     assert!(registry("[new]\nkey_env = 'X'").is_err_and(|fault| fault.message.contains("add one under [providers.new]")));
+    let price = registry("[groq.prices]\nm = { input = -1, output = 1 }");
+    assert!(price.is_err_and(|fault| fault.message.contains("the price of m")));
     let unknown = toml::from_str::<BTreeMap<String, ProviderData>>("[groq]\nbase_ulr = 'x'").expect_err("a slip");
     assert!(unknown.to_string().contains("base_url"), "{unknown}");
 }
