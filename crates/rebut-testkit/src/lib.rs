@@ -1,1 +1,3 @@
-//! Placeholder.
+//! Honest fakes and harnesses: real wire formats, real files, no mocks.
+
+pub mod openai_server;

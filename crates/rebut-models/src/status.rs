@@ -1,0 +1,75 @@
+//! What an HTTP status means for a turn, and how long a provider asks us to wait.
+
+use rebut_engine::model::FaultKind;
+use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+
+/// The class of a failed request with that status.
+pub fn kind_of(status: u16) -> FaultKind {
+    match status {
+        429 | 529 => FaultKind::RateLimited,
+        401..=403 => FaultKind::Auth,
+        // A redirect is never followed (the key would go with it), so there is nothing at this address either.
+        300..=399 | 404 | 405 | 410 => FaultKind::NotFound,
+        // The server gave up waiting, was busy with the same, or was not ready: it may do better next time.
+        408 | 409 | 425 => FaultKind::Server,
+        400..=499 => FaultKind::BadRequest,
+        _ => FaultKind::Server,
+    }
+}
+
+/// Nobody is waited for longer than this.
+const LONGEST_WAIT_MS: u64 = 3_600_000;
+
+/// Milliseconds from seconds somebody else wrote: never negative, never absurd.
+pub fn wait_ms(seconds: f64) -> u64 {
+    // The cast loses nothing: `max` turns NaN into 0, `min` keeps it small.
+    (seconds * 1000.0).max(0.0).min(LONGEST_WAIT_MS as f64) as u64
+}
+
+/// How long the provider asked us to wait: `retry-after-ms`, or `retry-after` in seconds or as a date. A date is
+/// compared with the server's own `date`, so a wrong clock on either side does no harm.
+pub fn retry_after_ms(headers: &HeaderMap) -> Option<u64> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    if let Some(ms) = text("retry-after-ms").and_then(|value| value.parse::<f64>().ok()) {
+        return Some(wait_ms(ms / 1000.0));
+    }
+    let value = text(RETRY_AFTER.as_str())?;
+    if let Ok(seconds) = value.parse::<f64>() {
+        return Some(wait_ms(seconds));
+    }
+    let date = |value: &str| jiff::fmt::rfc2822::parse(value).ok().map(|zoned| zoned.timestamp());
+    let (until, now) = (date(value)?, date(text(DATE.as_str())?)?);
+    Some(wait_ms(until.duration_since(now).as_secs_f64()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reqwest::header::{HeaderName, HeaderValue};
+
+    #[test]
+    fn waits_are_read_and_clamped() {
+        const NOW: (&str, &str) = ("date", "Sun, 15 Nov 2026 10:00:00 GMT");
+        type Row = (&'static [(&'static str, &'static str)], Option<u64>);
+        let rows: [Row; 11] = [
+            (&[], None),
+            (&[("retry-after", "2")], Some(2000)),
+            (&[("retry-after", "0.25")], Some(250)),
+            (&[("retry-after-ms", "40"), ("retry-after", "9")], Some(40)),
+            (&[("retry-after", "-5")], Some(0)),
+            (&[("retry-after", "1e300")], Some(3_600_000)),
+            (&[("retry-after", "NaN")], Some(0)),
+            (&[("retry-after", "soon")], None),
+            (&[("retry-after", "Sun, 15 Nov 2026 10:00:07 GMT"), NOW], Some(7000)),
+            (&[("retry-after", "Sun, 15 Nov 2026 09:00:00 GMT"), NOW], Some(0)),
+            (&[("retry-after", "Sun, 15 Nov 2026 10:00:07 GMT")], None),
+        ];
+        for (given, expected) in rows {
+            let headers = given
+                .iter()
+                .map(|(name, value)| (HeaderName::from_bytes(name.as_bytes()).expect("a name"), HeaderValue::from_static(value)))
+                .collect();
+            assert_eq!(retry_after_ms(&headers), expected, "{given:?}");
+        }
+    }
+}

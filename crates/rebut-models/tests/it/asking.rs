@@ -1,0 +1,47 @@
+//! One request, with the parts a model sees.
+
+use rebut_engine::{
+    agent::{Agent, Role},
+    model::{Answer, Deltas, Fault, Model, Request},
+    prompt::Prompt,
+    reply::Schema,
+};
+use std::time::Duration;
+
+/// Everything a request borrows.
+pub struct Asking {
+    pub agent: Agent,
+    pub prompt: Prompt,
+    pub schema: Schema,
+    pub deltas: Deltas,
+}
+
+impl Asking {
+    pub fn new() -> Self {
+        let mut prompt = Prompt::default();
+        prompt.system = "You are \"careful\".".to_owned();
+        prompt.user = "Which one?\n\tA or B \u{1}\u{1f980}".to_owned();
+        Self {
+            agent: Role::built_in("risk").expect("a built-in role").played_by("test:model"),
+            prompt,
+            schema: Schema { name: "ballot", json: r#"{"type":"object","properties":{"z":{},"a":{}}}"#.into() },
+            deltas: Deltas::default(),
+        }
+    }
+
+    pub fn request<'a>(&'a self, turn: &'a str, attempt: u32) -> Request<'a> {
+        Request {
+            turn,
+            attempt,
+            agent: &self.agent,
+            prompt: &self.prompt,
+            schema: &self.schema,
+            time_left: Duration::from_secs(60),
+            deltas: &self.deltas,
+        }
+    }
+
+    pub async fn ask(&self, model: &dyn Model) -> Result<Answer, Fault> {
+        model.ask(self.request("recommend/risk", 1)).await
+    }
+}

@@ -1,0 +1,6 @@
+//! The crate's tests against real parts: loopback HTTP and real files.
+
+mod asking;
+mod openai;
+mod registry;
+mod script;
