@@ -1,1 +1,3 @@
-//! Placeholder.
+//! Who answers a turn.
+
+pub mod rehearsal;

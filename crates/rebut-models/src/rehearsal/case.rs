@@ -1,0 +1,291 @@
+//! The case as the rehearsal sees it: facts found in the text, each with whom it is about and how it looks through the lenses.
+
+use super::{
+    amounts::{Amount, Unit, amounts},
+    lexicon::{Lens, Tone, Weighing, tone},
+    names::{About, Choice, Names},
+    passages::{Passage, Side, passages},
+    split::comparison,
+    words::{stems, words},
+};
+use rebut_engine::{clean::on_one_line, prompt::Prompt};
+use std::collections::HashMap;
+
+/// Everything found in a prompt.
+pub struct Case<'a> {
+    /// The question.
+    pub question: &'a str,
+    /// The options, never empty.
+    pub names: Names<'a>,
+    /// What the text says.
+    pub facts: Vec<Fact<'a>>,
+    by_text: HashMap<String, usize>,
+}
+
+/// One thing the text says.
+#[derive(Clone, Debug)]
+pub struct Fact<'a> {
+    /// Its words, as they stand there.
+    pub text: &'a str,
+    /// The row or column of a table.
+    pub topic: &'a str,
+    /// Who says it.
+    pub source: Source,
+    /// How the text files it.
+    pub side: Side,
+    /// Whom it is about; below zero for the loser of a comparison. Empty for what bears on all.
+    pub about: About,
+    /// How it looks.
+    pub tone: Tone,
+    /// The fact of another option it was measured against.
+    pub versus: Option<usize>,
+}
+
+/// Where a fact stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The user's context.
+    Context,
+    /// A person's note during the debate.
+    Note,
+    /// An option's own description.
+    Description,
+}
+
+impl Source {
+    /// How much it counts.
+    pub fn weight(self) -> f64 {
+        match self {
+            Self::Context => 1.0,
+            Self::Note => 2.0,
+            Self::Description => 0.7,
+        }
+    }
+}
+
+impl<'a> Case<'a> {
+    /// Reads a prompt; `None` when it lists no options.
+    pub fn read(prompt: &'a Prompt) -> Option<Self> {
+        let part = |hole| prompt.part(hole).unwrap_or("");
+        let names = Names::parse(part("options"));
+        if names.options.is_empty() {
+            return None;
+        }
+        let mut facts = Vec::new();
+        let mut measures = Vec::new();
+        for (text, source) in [(part("context"), Source::Context), (part("notes"), Source::Note)] {
+            gather(&passages(text, &names), source, &names, &mut facts, &mut measures);
+        }
+        for (number, option) in names.options.iter().enumerate() {
+            let mut own = passages(option.description, &names);
+            own.iter_mut().for_each(|passage| passage.scope = vec![number]);
+            gather(&own, Source::Description, &names, &mut facts, &mut measures);
+        }
+        compare(&mut facts, &measures);
+        let by_text = facts.iter().enumerate().rev().map(|(number, fact)| (quoted(fact.text), number)).collect();
+        Some(Self { question: part("question"), names, facts, by_text })
+    }
+
+    /// The options.
+    pub fn options(&self) -> &[Choice<'a>] {
+        &self.names.options
+    }
+
+    /// The facts a text quotes.
+    pub fn quoted_in(&self, text: &str) -> Vec<usize> {
+        let quotes = text.split('“').skip(1).filter_map(|rest| rest.split_once('”'));
+        let mut found: Vec<usize> = quotes.filter_map(|(quote, _)| self.by_text.get(quote).copied()).collect();
+        found.dedup();
+        found
+    }
+
+    /// A fact read out of somebody else's words, which the case itself does not hold.
+    pub fn heard(&self, text: &'a str) -> Fact<'a> {
+        let about = about(text, &[], &self.names);
+        Fact { text, topic: "", source: Source::Context, side: Side::Open, about, tone: tone(text), versus: None }
+    }
+}
+
+/// Longest quote, in characters.
+const QUOTE: usize = 160;
+
+/// A fact's words as they are shown: on one line, cut between words when long.
+pub fn quoted(text: &str) -> String {
+    let line = on_one_line(text);
+    let line = line.trim_end_matches(['.', ',', ';', ':', '。']);
+    let Some((limit, _)) = line.char_indices().nth(QUOTE) else { return line.to_owned() };
+    let end = line[..limit].rfind(' ').unwrap_or(limit);
+    format!("{}…", &line[..end])
+}
+
+/// A number that can be compared with that of another option.
+struct Measure {
+    fact: usize,
+    option: usize,
+    /// What is measured: numbers of different keys never meet.
+    key: String,
+    value: f64,
+    lens: usize,
+    /// Whether more is better.
+    more: bool,
+}
+
+fn gather<'a>(found: &[Passage<'a>], source: Source, names: &Names<'_>, facts: &mut Vec<Fact<'a>>, measures: &mut Vec<Measure>) {
+    let mut before: About = Vec::new();
+    for passage in found.iter().filter(|passage| words(passage.text).count() > 1 || !passage.topic.is_empty() || passage.side != Side::Open)
+    {
+        let mut about = if passage.topic.is_empty() { about(passage.text, &passage.scope, names) } else { scoped(&passage.scope) };
+        if about.is_empty() && passage.continues {
+            about.clone_from(&before);
+        }
+        let numbers = amounts(passage.text);
+        let tone = filed(weigh(passage, &numbers), passage.side);
+        if let [(option, strength)] = about[..]
+            && strength > 0.0
+        {
+            measures.extend(measure(passage, &numbers, facts.len(), option));
+        }
+        before.clone_from(&about);
+        facts.push(Fact { text: passage.text, topic: passage.topic, source, side: passage.side, about, tone, versus: None });
+    }
+}
+
+fn scoped(scope: &[usize]) -> About {
+    scope.iter().map(|option| (*option, 0.9)).collect()
+}
+
+/// Whom a clause is about: those it names, else those its surroundings are about. "Slower than B" speaks for B.
+fn about(text: &str, scope: &[usize], names: &Names<'_>) -> About {
+    let Some((head, tail)) = comparison(text) else {
+        let named = names.named(text);
+        return if named.is_empty() || scope.len() == 1 && named.len() > 1 { scoped(scope) } else { named };
+    };
+    let mut about = names.named(head);
+    if about.is_empty() {
+        about = scoped(scope);
+    }
+    let losers = names.named(tail).into_iter().filter(|(loser, _)| about.iter().all(|(option, _)| option != loser));
+    let losers: Vec<(usize, f64)> = losers.map(|(loser, strength)| (loser, -0.5 * strength)).collect();
+    about.extend(losers);
+    about
+}
+
+/// How a passage looks, numbers included.
+fn weigh(passage: &Passage<'_>, numbers: &[Amount]) -> Tone {
+    let mut found = tone(passage.text);
+    if let Some(factor) = verdict_word(passage.text).filter(|_| !passage.topic.is_empty()) {
+        let topic = tone(passage.topic);
+        found.lenses = topic.lenses.map(|value| value * factor);
+        found.serious = topic.serious && factor > 0.0;
+    }
+    let share =
+        numbers.iter().filter(|amount| amount.unit == Unit::Percent).map(|amount| amount.value.clamp(0.0, 100.0)).fold(0.0, f64::max);
+    found.lenses = found.lenses.map(|value| (value * (1.0 + share / 100.0)).clamp(-3.0, 3.0));
+    for amount in numbers {
+        match amount.unit {
+            Unit::Days if takes_work(passage) => found.lenses[Lens::Effort as usize] -= (amount.value.max(0.0) + 1.0).log2() * 0.15,
+            Unit::Money if is_gain(passage) => found.lenses[Lens::Value as usize] += 0.6,
+            Unit::Money => found.lenses[Lens::Effort as usize] -= 0.4,
+            _ => {}
+        }
+    }
+    found
+}
+
+/// What "high", "no" and the like in a table cell do with the topic's own meaning.
+fn verdict_word(cell: &str) -> Option<f64> {
+    let first = words(cell).next().unwrap_or("").to_lowercase();
+    match first.as_str() {
+        "high" | "yes" | "many" | "lots" | "heavy" | "large" => Some(1.2),
+        "medium" | "moderate" | "some" | "partly" | "partial" => Some(0.2),
+        "low" | "no" | "none" | "little" | "few" | "never" | "small" => Some(-1.0),
+        "" if cell.contains(['✅', '✓', '✔']) => Some(1.2),
+        "" if cell.contains(['❌', '✗', '✘']) => Some(-1.0),
+        _ => None,
+    }
+}
+
+/// Under "Cons" everything is against the option, whatever its words would say alone.
+fn filed(mut tone: Tone, side: Side) -> Tone {
+    let (sign, lens) = match side {
+        Side::Open => return tone,
+        Side::Pro => (1.0, Lens::Value),
+        Side::Con => (-1.0, Lens::Risk),
+    };
+    tone.lenses = tone.lenses.map(|value| value.abs() * sign);
+    tone.serious &= side == Side::Con;
+    if is_flat(&tone.lenses) {
+        tone.lenses[lens as usize] = 0.6 * sign;
+    }
+    tone
+}
+
+/// Whether nothing was said through any lens.
+pub fn is_flat(lenses: &Weighing) -> bool {
+    lenses.iter().all(|value| value.abs() < 0.05)
+}
+
+fn takes_work(passage: &Passage<'_>) -> bool {
+    const WORK: &[&str] = &[
+        "tak", "took", "need", "build", "ship", "implem", "deliver", "effort", "work", "estimat", "estimate", "requir", "cost", "week",
+        "month", "develop", "impleme",
+    ];
+    let hit = |text: &str| stems(text).iter().any(|stem| WORK.contains(&stem.as_str()));
+    hit(passage.text) || hit(passage.topic)
+}
+
+fn is_gain(passage: &Passage<'_>) -> bool {
+    const GAIN: &[&str] = &["revenu", "sal", "sale", "sales", "gain", "earn", "worth", "save", "sav", "saving", "deal", "contrac"];
+    stems(passage.text).iter().chain(&stems(passage.topic)).any(|stem| GAIN.contains(&stem.as_str()))
+}
+
+fn measure(passage: &Passage<'_>, numbers: &[Amount], fact: usize, option: usize) -> Option<Measure> {
+    let amount = numbers.iter().rev().find(|amount| amount.value > 0.0 && (amount.unit != Unit::Bare || !passage.topic.is_empty()))?;
+    let (lens, more) = match amount.unit {
+        Unit::Money if is_gain(passage) => (Lens::Value, true),
+        Unit::Money => (Lens::Effort, false),
+        Unit::Days if takes_work(passage) => (Lens::Effort, false),
+        Unit::Millis => (Lens::Value, false),
+        _ => {
+            let topic = tone(passage.topic).lenses;
+            let strongest = [Lens::Risk, Lens::Value, Lens::Effort]
+                .into_iter()
+                .max_by(|a, b| topic[*a as usize].abs().total_cmp(&topic[*b as usize].abs()))?;
+            if topic[strongest as usize] == 0.0 {
+                return None;
+            }
+            (strongest, topic[strongest as usize] > 0.0)
+        }
+    };
+    Some(Measure {
+        fact,
+        option,
+        key: format!("{:?} {} {more}", amount.unit, passage.topic),
+        value: amount.value,
+        lens: lens as usize,
+        more,
+    })
+}
+
+/// Numbers of the same kind on different options: whoever is better than the middle gains by how much.
+fn compare(facts: &mut [Fact<'_>], measures: &[Measure]) {
+    let mut groups: HashMap<&str, Vec<&Measure>> = HashMap::new();
+    for measure in measures {
+        let group = groups.entry(&measure.key).or_default();
+        if group.iter().all(|known| known.option != measure.option) {
+            group.push(measure);
+        }
+    }
+    for group in groups.values().filter(|group| group.len() > 1) {
+        let middle = group.iter().map(|measure| measure.value.ln()).sum::<f64>() / group.len() as f64;
+        let least = group.iter().min_by(|a, b| a.value.total_cmp(&b.value));
+        let most = group.iter().max_by(|a, b| a.value.total_cmp(&b.value));
+        for measure in group {
+            let above = (measure.value.ln() - middle) / std::f64::consts::LN_2;
+            let better = if measure.more { above } else { -above };
+            facts[measure.fact].tone.lenses[measure.lens] = (better * 1.2).clamp(-2.0, 2.0);
+            let opposite = if above > 0.0 { least } else { most };
+            facts[measure.fact].versus = opposite.map(|other| other.fact).filter(|other| *other != measure.fact);
+        }
+    }
+}
