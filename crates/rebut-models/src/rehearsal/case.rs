@@ -6,10 +6,13 @@ use super::{
     names::{About, Choice, Names},
     passages::{Passage, Side, passages},
     split::comparison,
-    words::{stems, words},
+    words::{stem, words},
 };
 use rebut_engine::{clean::on_one_line, prompt::Prompt};
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
 
 /// Everything found in a prompt.
 pub struct Case<'a> {
@@ -19,7 +22,7 @@ pub struct Case<'a> {
     pub names: Names<'a>,
     /// What the text says.
     pub facts: Vec<Fact<'a>>,
-    by_text: HashMap<String, usize>,
+    by_quote: HashMap<String, Vec<usize>>,
 }
 
 /// One thing the text says.
@@ -57,7 +60,7 @@ impl Source {
     pub fn weight(self) -> f64 {
         match self {
             Self::Context => 1.0,
-            Self::Note => 2.0,
+            Self::Note => 3.0,
             Self::Description => 0.7,
         }
     }
@@ -82,8 +85,11 @@ impl<'a> Case<'a> {
             gather(&own, Source::Description, &names, &mut facts, &mut measures);
         }
         compare(&mut facts, &measures);
-        let by_text = facts.iter().enumerate().rev().map(|(number, fact)| (quoted(fact.text), number)).collect();
-        Some(Self { question: part("question"), names, facts, by_text })
+        let mut by_quote: HashMap<String, Vec<usize>> = HashMap::new();
+        for (number, fact) in facts.iter().enumerate() {
+            by_quote.entry(cited(fact)).or_default().push(number);
+        }
+        Some(Self { question: part("question"), names, facts, by_quote })
     }
 
     /// The options.
@@ -91,11 +97,21 @@ impl<'a> Case<'a> {
         &self.names.options
     }
 
-    /// The facts a text quotes.
+    /// The facts a text cites. The same words in two cells of a table are told apart by the option named beside them.
     pub fn quoted_in(&self, text: &str) -> Vec<usize> {
-        let quotes = text.split('“').skip(1).filter_map(|rest| rest.split_once('”'));
-        let mut found: Vec<usize> = quotes.filter_map(|(quote, _)| self.by_text.get(quote).copied()).collect();
-        found.dedup();
+        let mut found = Vec::new();
+        let mut before = "";
+        for (quote, after) in text.split('“').skip(1).filter_map(|rest| rest.split_once('”')) {
+            let cell = self.by_quote.get(&format!("“{before}”: “{quote}”"));
+            let facts = cell.or_else(|| self.by_quote.get(&format!("“{quote}”"))).map_or(&[][..], Vec::as_slice);
+            let meant = |fact: &&usize| {
+                self.facts[**fact].about.iter().any(|(option, _)| after.contains(&format!(" {} (", self.options()[*option].letter)))
+            };
+            if let Some(fact) = facts.iter().find(meant).or(facts.first()).filter(|fact| !found.contains(*fact)) {
+                found.push(*fact);
+            }
+            before = quote;
+        }
         found
     }
 
@@ -118,6 +134,15 @@ pub fn quoted(text: &str) -> String {
     format!("{}…", &line[..end])
 }
 
+/// How a fact is pointed at: in its own words, for a cell of a table below the words that lead to it.
+pub fn cited(fact: &Fact<'_>) -> String {
+    if fact.topic.is_empty() {
+        format!("“{}”", quoted(fact.text))
+    } else {
+        format!("“{}”: “{}”", quoted(fact.topic), quoted(fact.text))
+    }
+}
+
 /// A number that can be compared with that of another option.
 struct Measure {
     fact: usize,
@@ -132,11 +157,17 @@ struct Measure {
 
 fn gather<'a>(found: &[Passage<'a>], source: Source, names: &Names<'_>, facts: &mut Vec<Fact<'a>>, measures: &mut Vec<Measure>) {
     let mut before: About = Vec::new();
+    let mut said = HashSet::new();
     for passage in found.iter().filter(|passage| words(passage.text).count() > 1 || !passage.topic.is_empty() || passage.side != Side::Open)
     {
         let mut about = if passage.topic.is_empty() { about(passage.text, &passage.scope, names) } else { scoped(&passage.scope) };
         if about.is_empty() && passage.continues {
             about.clone_from(&before);
+        }
+        before.clone_from(&about);
+        // Saying it again makes it no truer.
+        if !said.insert((passage.text, passage.topic, passage.scope.as_slice())) {
+            continue;
         }
         let numbers = amounts(passage.text);
         let tone = filed(weigh(passage, &numbers), passage.side);
@@ -145,7 +176,6 @@ fn gather<'a>(found: &[Passage<'a>], source: Source, names: &Names<'_>, facts: &
         {
             measures.extend(measure(passage, &numbers, facts.len(), option));
         }
-        before.clone_from(&about);
         facts.push(Fact { text: passage.text, topic: passage.topic, source, side: passage.side, about, tone, versus: None });
     }
 }
@@ -225,18 +255,19 @@ pub fn is_flat(lenses: &Weighing) -> bool {
     lenses.iter().all(|value| value.abs() < 0.05)
 }
 
+/// Whether a time in this passage is time somebody has to spend.
 fn takes_work(passage: &Passage<'_>) -> bool {
-    const WORK: &[&str] = &[
-        "tak", "took", "need", "build", "ship", "implem", "deliver", "effort", "work", "estimat", "estimate", "requir", "cost", "week",
-        "month", "develop", "impleme",
-    ];
-    let hit = |text: &str| stems(text).iter().any(|stem| WORK.contains(&stem.as_str()));
-    hit(passage.text) || hit(passage.topic)
+    const WORK: &str = "take took need build ship implement deliver effort work estimate require cost develop within in setup";
+    const ELSE: &str = "after every per ago last expire since";
+    static STEMS: LazyLock<[HashSet<String>; 2]> = LazyLock::new(|| [WORK, ELSE].map(|list| words(list).map(stem).collect()));
+    let hit = |set: &HashSet<String>| words(passage.text).chain(words(passage.topic)).any(|word| set.contains(&stem(word)));
+    hit(&STEMS[0]) && !hit(&STEMS[1])
 }
 
 fn is_gain(passage: &Passage<'_>) -> bool {
-    const GAIN: &[&str] = &["revenu", "sal", "sale", "sales", "gain", "earn", "worth", "save", "sav", "saving", "deal", "contrac"];
-    stems(passage.text).iter().chain(&stems(passage.topic)).any(|stem| GAIN.contains(&stem.as_str()))
+    static STEMS: LazyLock<HashSet<String>> =
+        LazyLock::new(|| words("revenue sales gain earn worth save saving deal contract profit").map(stem).collect());
+    words(passage.text).chain(words(passage.topic)).any(|word| STEMS.contains(&stem(word)))
 }
 
 fn measure(passage: &Passage<'_>, numbers: &[Amount], fact: usize, option: usize) -> Option<Measure> {
@@ -283,7 +314,7 @@ fn compare(facts: &mut [Fact<'_>], measures: &[Measure]) {
         for measure in group {
             let above = (measure.value.ln() - middle) / std::f64::consts::LN_2;
             let better = if measure.more { above } else { -above };
-            facts[measure.fact].tone.lenses[measure.lens] = (better * 1.2).clamp(-2.0, 2.0);
+            facts[measure.fact].tone.lenses[measure.lens] = (better * 1.2).clamp(-2.4, 2.4);
             let opposite = if above > 0.0 { least } else { most };
             facts[measure.fact].versus = opposite.map(|other| other.fact).filter(|other| *other != measure.fact);
         }

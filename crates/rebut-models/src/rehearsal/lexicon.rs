@@ -42,7 +42,7 @@ const TABLE: &[(Lens, f64, &str)] = &[
         Lens::Risk,
         1.0,
         "safe safer safest safely safety secure reliable reliability proven tested mature stable stability durable durability robust reversible \
-         rollback backup redundant redundancy resilient resilience consistent consistency encrypted audited compliant recover recovery guarantee \
+         rollback backup redundant redundancy resilient resilience consistent consistency encrypted audited recover recovery guarantee \
          transactional acid isolation predictable survive persist persistence replication",
     ),
     (Lens::Risk, 0.4, "security compliance"),
@@ -66,17 +66,14 @@ const TABLE: &[(Lens, f64, &str)] = &[
         "cost costly expensive effort complex complexity complicated hard harder hardest difficult difficulty rewrite refactor migrate training learn hire \
          hiring maintain maintenance overhead burden license licence fee manual manually duplicate boilerplate steep debt pay price deadline tight understaffed",
     ),
-    (
-        Lens::Effort,
-        -0.5,
-        "require extra additional integrate integration setup configure operational operate expertise specialist budget legacy",
-    ),
+    (Lens::Effort, -0.5, "require extra additional integrate integration setup configure operational operate specialist budget legacy"),
     (
         Lens::Effort,
         1.0,
         "cheap cheaper cheapest easy easier easiest easily simple simpler simplest simplicity simply familiar reuse ready managed hosted automatic \
          automatically automated save saving straightforward lightweight documented productive effortless",
     ),
+    (Lens::Effort, 0.3, "expertise"),
     (Lens::Effort, 0.6, "already existing free standard minimal know knows"),
 ];
 
@@ -126,6 +123,8 @@ pub fn tone(text: &str) -> Tone {
             None => usize::saturating_sub(turned, 1),
         };
     }
+    // The third word of praise in one clause adds less than the first.
+    tone.lenses = tone.lenses.map(|value| 1.6 * (1.0 - (-value.abs()).exp()) * value.signum());
     tone
 }
 
@@ -133,6 +132,7 @@ fn turned_back(after: &[&str]) -> bool {
     let after = match after {
         [link, rest @ ..] if ["is", "are", "stays", "remains", "was"].contains(link) => rest,
         [only] => return is_low(only),
+        [next, ..] => return ["nothing", "none"].contains(next),
         _ => return false,
     };
     after.first().is_some_and(|word| is_low(word))
@@ -182,6 +182,7 @@ mod tests {
             ("no data loss", Lens::Risk, 1.0),
             ("we cannot afford downtime", Lens::Risk, -1.0),
             ("the risk is low", Lens::Risk, 1.0),
+            ("it costs nothing now", Lens::Effort, 1.0),
             ("It doesn't break anything", Lens::Risk, 1.0),
             ("customers ask for it", Lens::Value, 1.0),
             ("lacks throughput", Lens::Value, -1.0),

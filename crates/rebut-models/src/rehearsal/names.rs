@@ -94,7 +94,7 @@ fn pointers(options: &[Choice<'_>]) -> HashMap<String, About> {
     let mut pointers: HashMap<String, About> = HashMap::new();
     for (number, option) in options.iter().enumerate() {
         for (text, weight) in [(option.label, 1.0), (option.description, 0.35)] {
-            for word in words(text).filter(|word| !is_common(word) && word.chars().count() > 1) {
+            for word in words(text).filter(|word| !is_common(word) && !is_vague(word) && word.chars().count() > 1) {
                 let about = pointers.entry(stem(word)).or_default();
                 if about.iter().all(|(known, _)| *known != number) {
                     about.push((number, weight));
@@ -108,6 +108,13 @@ fn pointers(options: &[Choice<'_>]) -> HashMap<String, About> {
         about.iter_mut().for_each(|(_, weight)| *weight *= share);
     }
     pointers
+}
+
+/// Words that stand in any text, and so point to nobody.
+fn is_vague(word: &str) -> bool {
+    const VAGUE: &[&str] =
+        &["record", "records", "data", "user", "users", "customer", "customers", "team", "app", "product", "time", "work", "one", "two"];
+    VAGUE.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
 /// Whether words promise more or less than the rest.

@@ -164,17 +164,17 @@ impl<'a> Walk<'a, '_> {
         let mut text = &self.text[block.start..block.end];
         let mut scope = self.scope.clone();
         let mut side = if block.side == Side::Open { self.side } else { block.side };
-        if let Some((prefix, rest)) = text.split_once(':').filter(|(prefix, rest)| is_short(prefix) && rest.starts_with([' ', '*', '_'])) {
+        if let Some((prefix, rest)) = prefix(text) {
             let named: Vec<usize> = self.names.named(prefix).into_iter().map(|(option, _)| option).collect();
             let filed = side_of(prefix);
+            if filed != Side::Open || !named.is_empty() {
+                text = rest;
+            }
             if filed != Side::Open {
                 side = filed;
             }
             if !named.is_empty() {
                 scope = named;
-            }
-            if filed != Side::Open || !scope.is_empty() {
-                text = rest;
             }
         }
         for sentence in sentences(text) {
@@ -213,6 +213,16 @@ fn bullet(line: &str) -> Option<(char, &str)> {
 fn label(line: &str) -> Option<&str> {
     let bold = line.strip_prefix("**").and_then(|rest| rest.strip_suffix("**")).filter(|title| !title.contains("**"));
     bold.or_else(|| line.trim_end_matches(['*', '_']).strip_suffix(':')).filter(|title| is_short(title))
+}
+
+/// What stands before the colon of `Redis: fast`, or in the brackets of `(A) fast`.
+fn prefix(text: &str) -> Option<(&str, &str)> {
+    if let Some(at) = text.starts_with('(').then(|| text.find(") ")).flatten() {
+        return Some((&text[..=at], &text[at + 2..])).filter(|(prefix, _)| is_short(prefix));
+    }
+    text.split_once(':')
+        .map(|(prefix, rest)| (&text[..=prefix.len()], rest))
+        .filter(|(prefix, rest)| is_short(prefix) && rest.starts_with([' ', '*', '_']))
 }
 
 fn is_short(text: &str) -> bool {

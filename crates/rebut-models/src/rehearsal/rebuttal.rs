@@ -1,7 +1,7 @@
 //! The second round: answering the others claim by claim, and changing sides only for a reason that can be named.
 
 use super::{
-    case::{Fact, quoted},
+    case::{Fact, cited},
     lexicon::Weighing,
     panel::{self, Position},
     speech::{Speaker, concern},
@@ -116,10 +116,7 @@ impl<'s, 'a> Hearing<'s, 'a> {
         because.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.name.cmp(b.0.name)));
         because.truncate(2);
         let (first, _) = because.first()?;
-        let point = first
-            .facts
-            .first()
-            .map_or_else(|| "that point".to_owned(), |fact| format!("“{}”", quoted(self.speaker.case.facts[*fact].text)));
+        let point = first.facts.first().map_or_else(|| "that point".to_owned(), |fact| cited(&self.speaker.case.facts[*fact]));
         let reason = format!(
             "{} made me weigh {point}. {} was only narrowly ahead for me, and with that counted {} is ahead.",
             first.name,
@@ -136,11 +133,7 @@ impl<'s, 'a> Hearing<'s, 'a> {
             let claims: Vec<&Heard<'_>> = self.claims.iter().filter(|claim| claim.by == by).collect();
             let (decisive, rest): (Vec<&Heard<'_>>, Vec<&Heard<'_>>) =
                 claims.into_iter().partition(|claim| convinced_by.iter().any(|name| name == claim.name));
-            answers.extend(
-                decisive
-                    .iter()
-                    .map(|claim| answer(claim, "concede", "This is what moved me: I had given it too little weight.".to_owned())),
-            );
+            answers.extend(decisive.iter().map(|claim| answer(claim, "concede", self.surrender(claim, now))));
             if *option == now {
                 let agreed = rest.first().filter(|_| decisive.is_empty());
                 answers.extend(agreed.map(|claim| answer(claim, "concede", self.agreement(claim, now))));
@@ -161,50 +154,55 @@ impl<'s, 'a> Hearing<'s, 'a> {
         self.speaker.judge.seen(&tone.lenses, tone.serious).abs() > 0.3
     }
 
+    /// What a claim points at, in the words of the case; `None` when it quotes nothing.
+    fn point(&self, claim: &Heard<'_>) -> Option<String> {
+        claim.facts.first().map(|fact| cited(&self.speaker.case.facts[*fact]))
+    }
+
+    fn surrender(&self, claim: &Heard<'_>, now: usize) -> String {
+        let point = self.point(claim).unwrap_or_else(|| "this".to_owned());
+        format!("I had given {point} too little weight; it moves me to {}.", self.speaker.name(now))
+    }
+
     fn agreement(&self, claim: &Heard<'_>, now: usize) -> String {
-        match claim.facts.first() {
-            Some(fact) => format!(
-                "“{}” stands in the case, and it leads to {} for me too.",
-                quoted(self.speaker.case.facts[*fact].text),
-                self.speaker.name(now)
-            ),
-            None => format!("The case does not say it in so many words, but it leads to {}, as my own reasons do.", self.speaker.name(now)),
+        let name = self.speaker.name(now);
+        match self.point(claim) {
+            Some(point) => format!("{point} stands in the case, and it leads to {name} for me too."),
+            None => format!("The case does not say it in so many words, but it leads to {name}, as I do."),
         }
     }
 
     fn grant(&self, claim: &Heard<'_>, now: usize) -> String {
-        let fact = claim.facts.first().map_or_else(|| "It".to_owned(), |fact| format!("“{}”", quoted(self.speaker.case.facts[*fact].text)));
-        format!("{fact} holds, and I count it. It does not outweigh what speaks for {}.", self.speaker.name(now))
+        let point = self.point(claim).unwrap_or_else(|| "It".to_owned());
+        format!("{point} holds, and I count it. It does not outweigh what speaks for {}.", self.speaker.name(now))
     }
 
     fn attack(&self, claim: &Heard<'_>, theirs: usize, now: usize) -> String {
         let speaker = self.speaker;
-        let mine = speaker.arguments(now).into_iter().find(|pull| !claim.facts.contains(&pull.fact));
-        let counter = match &mine {
-            Some(pull) => format!("“{}” weighs more.", quoted(speaker.case.facts[pull.fact].text)),
-            None => format!("{} stays the safer reading of a case that says so little.", speaker.name(now)),
-        };
         let concern = concern(speaker.judge.lens);
-        let Some(fact) = claim.facts.first().map(|fact| &speaker.case.facts[*fact]) else {
-            return format!("Nothing in the case says this. On {concern}, {}", counter_start(&counter));
+        let mine = speaker
+            .arguments(now)
+            .into_iter()
+            .find(|pull| !claim.facts.contains(&pull.fact))
+            .map(|pull| cited(&speaker.case.facts[pull.fact]));
+        let Some((fact, point)) = claim.facts.first().map(|fact| &speaker.case.facts[*fact]).zip(self.point(claim)) else {
+            return match mine {
+                Some(mine) => format!("The case does not say this. What it does say on {concern} is {mine}."),
+                None => {
+                    format!("The case does not say this, so it cannot move me; my own choice of {} rests on no more.", speaker.name(now))
+                }
+            };
         };
-        let quote = quoted(fact.text);
         if fact.about.is_empty() {
-            return format!("“{quote}” names no option; reading {} out of it is a guess. On {concern}, {counter}", speaker.name(theirs));
+            return format!("{point} names no option; reading {} out of it is a guess.", speaker.name(theirs));
         }
-        if let Some(objection) = speaker.objection(theirs).filter(|objection| !claim.facts.contains(&objection.fact)) {
-            let other = quoted(speaker.case.facts[objection.fact].text);
-            return format!("“{quote}” is only half of it: the case also says “{other}” about {}.", speaker.name(theirs));
+        let praises_theirs = claim.effect[theirs] > 0.0;
+        let objection = speaker.objection(theirs).filter(|objection| praises_theirs && !claim.facts.contains(&objection.fact));
+        match (objection.map(|objection| cited(&speaker.case.facts[objection.fact])), mine) {
+            (Some(other), _) => format!("{point} is only half of it: the case also says {other} about {}.", speaker.name(theirs)),
+            (None, Some(mine)) => format!("{point} is in the case, but on {concern} {mine} weighs more."),
+            (None, None) => format!("{point} is in the case, but on {concern} it settles nothing."),
         }
-        format!("“{quote}” is in the case, but on {concern} it settles little: {counter}")
-    }
-}
-
-fn counter_start(counter: &str) -> String {
-    if counter.starts_with('“') {
-        format!("what is there, {counter}").replace("” weighs more", "”, weighs more")
-    } else {
-        counter.to_owned()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Putting a verdict into words: claims that quote the text, an honest word where the text is silent.
 
 use super::{
-    case::{Case, Fact, Source, quoted},
+    case::{Case, Fact, Source, cited, quoted},
     lexicon::{LENSES, Lens},
     passages::Side,
     verdict::{Judge, Pull, Verdict},
@@ -14,6 +14,7 @@ use rebut_engine::{
     prompt::Prompt,
 };
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 /// The first, blind recommendation.
 pub fn recommend(agent: &Agent, prompt: &Prompt) -> Result<Value, Fault> {
@@ -61,23 +62,36 @@ impl<'a> Speaker<'a> {
         format!("{} ({})", choice.letter, shortened(&on_one_line(choice.label), 48))
     }
 
-    /// The pulls that argue for an option, or against its rivals: one per fact, strongest first.
+    /// The pulls that argue for an option or against its rivals, the closest rival first: one per fact, strongest first.
     pub fn arguments(&self, chosen: usize) -> Vec<Pull> {
+        let rival = self.rival(chosen);
+        let hurt: HashSet<usize> =
+            self.verdict.pulls.iter().filter(|pull| pull.option == chosen && pull.weight < 0.0).map(|pull| pull.fact).collect();
+        let force = |pull: &Pull| match pull.option {
+            option if option == chosen => pull.weight.abs(),
+            option if Some(option) == rival => 0.9 * pull.weight.abs(),
+            _ => 0.5 * pull.weight.abs(),
+        };
+        let helps = |pull: &&Pull| (pull.option == chosen) == (pull.weight > 0.0) && (pull.direct || pull.option == chosen);
+        // A fact that hits the chosen option too argues for nobody.
+        let mut helpful: Vec<Pull> = self.verdict.pulls.iter().filter(helps).filter(|pull| !hurt.contains(&pull.fact)).copied().collect();
+        helpful.sort_by(|a, b| force(b).total_cmp(&force(a)));
         let mut found: Vec<Pull> = Vec::new();
-        for pull in &self.verdict.pulls {
-            let helps = (pull.option == chosen) == (pull.weight > 0.0) && (pull.direct || pull.option == chosen);
+        for pull in helpful {
             let told = found.iter().any(|known| known.fact == pull.fact || self.case.facts[known.fact].versus == Some(pull.fact));
-            // A fact that hits the chosen option as hard as the rival argues for nobody.
-            let neutral =
-                self.verdict.pulls.iter().take(200).any(|other| other.fact == pull.fact && other.option == chosen && other.weight < 0.0);
-            if helps && !told && !neutral {
-                found.push(*pull);
+            if !told {
+                found.push(pull);
             }
             if found.len() > 2 * ARGUMENTS {
                 break;
             }
         }
         found
+    }
+
+    /// The best of the other options.
+    fn rival(&self, chosen: usize) -> Option<usize> {
+        self.verdict.ranking().into_iter().find(|option| *option != chosen)
     }
 
     /// What speaks most against an option.
@@ -95,11 +109,7 @@ impl<'a> Speaker<'a> {
         }
         if let Some(objection) = self.objection(chosen).filter(|_| !claims.is_empty()) {
             let fact = &self.case.facts[objection.fact];
-            claims.push(format!(
-                "Against {} stands “{}”; I take that into account and find it outweighed.",
-                self.name(chosen),
-                quoted(fact.text)
-            ));
+            claims.push(format!("Against {} stands {}; I take that into account and find it outweighed.", self.name(chosen), cited(fact)));
         }
         if claims.is_empty() {
             claims.push(format!("What the case says speaks for no option more than for {}.", self.name(chosen)));
@@ -118,9 +128,12 @@ impl<'a> Speaker<'a> {
         if let Some(other) = fact.versus.map(|other| &self.case.facts[other]) {
             let rival = other.about.first().map_or_else(|| "another option".to_owned(), |(rival, _)| self.name(*rival));
             let end = if pull.weight > 0.0 { "is the better figure" } else { "is the worse figure" };
-            return format!("{says}, where {rival} has “{}”: for {name} that {end}.", quoted(other.text));
+            let whom = if fact.topic.is_empty() { format!("for {name} that") } else { "that".to_owned() };
+            return format!("{says}, where {rival} has “{}”: {whom} {end}.", quoted(other.text));
         }
-        format!("{says}: {}.", self.meaning(fact, pull, &name))
+        // A table's claim has named the option already.
+        let whom = if fact.topic.is_empty() { name } else { "it".to_owned() };
+        format!("{says}: {}.", self.meaning(fact, pull, &whom))
     }
 
     /// Who says it, in which words.
@@ -129,7 +142,7 @@ impl<'a> Speaker<'a> {
         match (fact.source, fact.side) {
             (Source::Note, _) => format!("A human note says “{quote}”"),
             (Source::Description, _) => format!("The description of {} says “{quote}”", self.case.options()[option].letter),
-            _ if !fact.topic.is_empty() => format!("Under “{}” the table has “{quote}”", quoted(fact.topic)),
+            _ if !fact.topic.is_empty() => format!("Under “{}” the table has “{quote}” for {}", quoted(fact.topic), self.name(option)),
             (_, Side::Pro) => format!("The context lists “{quote}” among the advantages"),
             (_, Side::Con) => format!("The context lists “{quote}” among the drawbacks"),
             _ => format!("The context says “{quote}”"),
@@ -180,25 +193,30 @@ impl<'a> Speaker<'a> {
             Some(Lens::Effort) => "gives the most for the work it takes",
             None => "stands best when everything is weighed",
         };
-        match self.arguments(chosen).first() {
-            Some(pull) if pull.option != chosen => {
-                let rival = self.name(pull.option);
-                format!("{name} {praise}; {rival} has to answer for “{}”.", quoted(self.case.facts[pull.fact].text))
-            }
-            Some(pull) => format!("{name} {praise}: “{}”.", quoted(self.case.facts[pull.fact].text)),
-            None => format!("{name} {praise}, as far as its name tells: the context is silent on {}.", concern(self.judge.lens)),
+        let arguments = self.arguments(chosen);
+        let Some(first) = arguments.first() else {
+            return format!(
+                "Nothing in the context tells the options apart on {}; I lean to {name} by its name.",
+                concern(self.judge.lens)
+            );
+        };
+        let own = arguments.iter().find(|pull| pull.option == chosen && pull.weight > 0.5 * first.weight.abs()).unwrap_or(first);
+        let fact = cited(&self.case.facts[own.fact]);
+        if own.option == chosen {
+            return format!("{name} {praise}: {fact}.");
         }
+        format!("{name} {praise}; {} has to answer for {fact}.", self.name(own.option))
     }
 
     /// The one fact that would change this judge's mind.
     pub fn flips_if(&self, chosen: usize) -> String {
-        let Some(rival) = self.verdict.ranking().into_iter().find(|option| *option != chosen) else {
-            return "another option on the table".to_owned();
-        };
-        let rival_name = self.name(rival);
+        let Some(rival) = self.rival(chosen) else { return "Another option on the table.".to_owned() };
         match self.arguments(chosen).first() {
-            Some(pull) => format!("If “{}” turned out not to hold, I would move to {rival_name}.", quoted(self.case.facts[pull.fact].text)),
-            None => format!("Any fact about {} that favours {rival_name}.", concern(self.judge.lens)),
+            Some(pull) => {
+                let to = if pull.option == chosen { rival } else { pull.option };
+                format!("If {} turned out not to hold, I would look at {} again.", cited(&self.case.facts[pull.fact]), self.name(to))
+            }
+            None => format!("Any fact about {} that favours {}.", concern(self.judge.lens), self.name(rival)),
         }
     }
 }

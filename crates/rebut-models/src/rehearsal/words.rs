@@ -10,11 +10,6 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// The stems of a text's words.
-pub fn stems(text: &str) -> Vec<String> {
-    words(text).map(stem).collect()
-}
-
 /// What a word has in common with its other forms.
 pub fn stem(word: &str) -> String {
     let mut lower = word.to_lowercase();
@@ -31,6 +26,7 @@ pub fn stem(word: &str) -> String {
 
 const IRREGULAR: &[(&str, &str)] = &[
     ("built", "build"),
+    ("postgresql", "postgr"),
     ("bought", "buy"),
     ("lost", "lose"),
     ("losing", "lose"),
