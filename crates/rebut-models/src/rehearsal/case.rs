@@ -10,6 +10,7 @@ use super::{
 };
 use rebut_engine::{clean::on_one_line, prompt::Prompt};
 use std::{
+    cell::OnceCell,
     collections::{HashMap, HashSet},
     sync::LazyLock,
 };
@@ -22,7 +23,8 @@ pub struct Case<'a> {
     pub names: Names<'a>,
     /// What the text says.
     pub facts: Vec<Fact<'a>>,
-    by_quote: HashMap<String, Vec<usize>>,
+    /// Facts by how they are cited; made when the first citation is looked up.
+    by_quote: OnceCell<HashMap<String, Vec<usize>>>,
 }
 
 /// One thing the text says.
@@ -85,11 +87,7 @@ impl<'a> Case<'a> {
             gather(&own, Source::Description, &names, &mut facts, &mut measures);
         }
         compare(&mut facts, &measures);
-        let mut by_quote: HashMap<String, Vec<usize>> = HashMap::new();
-        for (number, fact) in facts.iter().enumerate() {
-            by_quote.entry(cited(fact)).or_default().push(number);
-        }
-        Some(Self { question: part("question"), names, facts, by_quote })
+        Some(Self { question: part("question"), names, facts, by_quote: OnceCell::new() })
     }
 
     /// The options.
@@ -99,11 +97,12 @@ impl<'a> Case<'a> {
 
     /// The facts a text cites. The same words in two cells of a table are told apart by the option named beside them.
     pub fn quoted_in(&self, text: &str) -> Vec<usize> {
+        let by_quote = self.by_quote.get_or_init(|| index(&self.facts));
         let mut found = Vec::new();
         let mut before = "";
         for (quote, after) in text.split('“').skip(1).filter_map(|rest| rest.split_once('”')) {
-            let cell = self.by_quote.get(&format!("“{before}”: “{quote}”"));
-            let facts = cell.or_else(|| self.by_quote.get(&format!("“{quote}”"))).map_or(&[][..], Vec::as_slice);
+            let cell = by_quote.get(&format!("“{before}”: “{quote}”"));
+            let facts = cell.or_else(|| by_quote.get(&format!("“{quote}”"))).map_or(&[][..], Vec::as_slice);
             let meant = |fact: &&usize| {
                 self.facts[**fact].about.iter().any(|(option, _)| after.contains(&format!(" {} (", self.options()[*option].letter)))
             };
@@ -120,6 +119,14 @@ impl<'a> Case<'a> {
         let about = about(text, &[], &self.names);
         Fact { text, topic: "", source: Source::Context, side: Side::Open, about, tone: tone(text), versus: None }
     }
+}
+
+fn index(facts: &[Fact<'_>]) -> HashMap<String, Vec<usize>> {
+    let mut index: HashMap<String, Vec<usize>> = HashMap::new();
+    for (number, fact) in facts.iter().enumerate() {
+        index.entry(cited(fact)).or_default().push(number);
+    }
+    index
 }
 
 /// Longest quote, in characters.
@@ -170,7 +177,10 @@ fn gather<'a>(found: &[Passage<'a>], source: Source, names: &Names<'_>, facts: &
             continue;
         }
         let numbers = amounts(passage.text);
-        let tone = filed(weigh(passage, &numbers), passage.side);
+        let mut tone = filed(weigh(passage, &numbers), passage.side);
+        if about.is_empty() && is_today(passage.text, &numbers) {
+            tone = asks_for_change(tone);
+        }
         if let [(option, strength)] = about[..]
             && strength > 0.0
         {
@@ -248,6 +258,19 @@ fn filed(mut tone: Tone, side: Side) -> Tone {
         tone.lenses[lens as usize] = 0.6 * sign;
     }
     tone
+}
+
+/// Whether a sentence tells how things are, rather than what may come.
+fn is_today(text: &str, numbers: &[Amount]) -> bool {
+    const TODAY: &[&str] = &["was", "were", "had", "last", "today", "currently", "already", "every", "past", "complain", "often"];
+    numbers.iter().any(|amount| amount.unit == Unit::Percent)
+        || words(text).any(|word| TODAY.iter().any(|known| word.eq_ignore_ascii_case(known)))
+}
+
+/// Trouble with how things are speaks for the options that change more. Work that is scarce does not.
+fn asks_for_change(tone: Tone) -> Tone {
+    let [risk, value, effort] = tone.lenses;
+    Tone { lenses: [risk.abs(), value.abs(), effort], serious: false }
 }
 
 /// Whether nothing was said through any lens.

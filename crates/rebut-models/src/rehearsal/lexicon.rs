@@ -53,7 +53,8 @@ const TABLE: &[(Lens, f64, &str)] = &[
          love delight satisfaction conversion adoption retention scale scalable throughput flexible flexibility rich powerful differentiate differentiator \
          competitive advantage opportunity enable unlock autonomy independent independently quality valuable value worth modern useful convenient accurate",
     ),
-    (Lens::Value, 0.5, "user customer client feature support quick quickly"),
+    (Lens::Value, 0.3, "user customer client feature support"),
+    (Lens::Value, 0.5, "quick quickly"),
     (
         Lens::Value,
         -1.0,
@@ -82,7 +83,8 @@ const SERIOUS: &str = "corrupt corruption leak breach unsafe injury loss lose ha
 /// Words that turn round what follows them.
 const TURNS: &str = "no not never without none cannot neither nor hardly rarely less lower low fewer few reduce avoid prevent eliminate remove stop nobody nothing lack minimal";
 /// Words that turn round what stands just before them: "the risk is low".
-const TURNS_BACK: &[&str] = &["low", "lower", "minimal", "none", "negligible", "small", "unlikely"];
+const TURNS_BACK: &[&str] =
+    &["low", "lower", "minimal", "none", "negligible", "small", "unlikely", "stop", "stops", "suffer", "suffers", "wait"];
 /// After these a turn means the opposite: "we cannot afford downtime" does not praise downtime.
 const HOLDS: &str = "afford tolerate accept allow only";
 
@@ -132,8 +134,7 @@ fn turned_back(after: &[&str]) -> bool {
     let after = match after {
         [link, rest @ ..] if ["is", "are", "stays", "remains", "was"].contains(link) => rest,
         [only] => return is_low(only),
-        [next, ..] => return ["nothing", "none"].contains(next),
-        _ => return false,
+        after => return after.iter().take(2).any(|word| ["nothing", "none"].contains(word)),
     };
     after.first().is_some_and(|word| is_low(word))
 }
@@ -182,7 +183,8 @@ mod tests {
             ("no data loss", Lens::Risk, 1.0),
             ("we cannot afford downtime", Lens::Risk, -1.0),
             ("the risk is low", Lens::Risk, 1.0),
-            ("it costs nothing now", Lens::Effort, 1.0),
+            ("it costs us nothing now", Lens::Effort, 1.0),
+            ("meanwhile features stop", Lens::Value, -1.0),
             ("It doesn't break anything", Lens::Risk, 1.0),
             ("customers ask for it", Lens::Value, 1.0),
             ("lacks throughput", Lens::Value, -1.0),

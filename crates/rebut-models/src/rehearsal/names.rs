@@ -112,8 +112,24 @@ fn pointers(options: &[Choice<'_>]) -> HashMap<String, About> {
 
 /// Words that stand in any text, and so point to nobody.
 fn is_vague(word: &str) -> bool {
-    const VAGUE: &[&str] =
-        &["record", "records", "data", "user", "users", "customer", "customers", "team", "app", "product", "time", "work", "one", "two"];
+    const VAGUE: &[&str] = &[
+        "record",
+        "records",
+        "data",
+        "user",
+        "users",
+        "customer",
+        "customers",
+        "team",
+        "app",
+        "product",
+        "time",
+        "work",
+        "one",
+        "two",
+        "new",
+        "old",
+    ];
     VAGUE.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 

@@ -72,7 +72,8 @@ pub fn is_common(word: &str) -> bool {
         "that", "the", "their", "them", "then", "there", "they", "this", "to", "too", "up", "us", "use", "using", "very", "via", "was",
         "we", "well", "were", "what", "when", "which", "who", "will", "with", "without", "would", "you", "your",
     ];
-    COMMON.binary_search(&word.to_lowercase().as_str()).is_ok()
+    // The longest has eight letters.
+    word.len() <= 8 && COMMON.binary_search(&word.to_lowercase().as_str()).is_ok()
 }
 
 /// A number from text that is the same on every machine and in every run.

@@ -121,7 +121,29 @@ The current server is outdated and limited. Its disk may fail, and the outage ri
     others: "",
 };
 
-pub const ALL: [(&str, Case<'static>); 7] = [
+pub const TYPES: Case<'static> = Case {
+    question: "Should we adopt TypeScript for the frontend?",
+    options: "A. Migrate everything to TypeScript now\nB. TypeScript for new code only — old files stay JavaScript\nC. Stay on JavaScript",
+    context: "\
+# Background
+
+Our frontend has 85,000 lines of JavaScript and 4 engineers. In the last quarter 23% of production incidents were type errors.
+Only one engineer has used TypeScript before.
+
+# Constraints
+- The redesign must ship by June; there is no slack.
+- Onboarding new people takes too long because nobody knows what functions expect.
+
+# Thoughts
+A full migration would take about 3 months, during which features stop. Mixed codebases confuse people, but tooling handles them well.
+Staying on JavaScript costs us nothing today, though every incident costs roughly $4,000.
+New code in TypeScript can start tomorrow.",
+    notes: "",
+    own: "",
+    others: "",
+};
+
+pub const ALL: [(&str, Case<'static>); 8] = [
     ("offline", OFFLINE),
     ("sessions", SESSIONS),
     ("monolith", MONOLITH),
@@ -129,4 +151,5 @@ pub const ALL: [(&str, Case<'static>); 7] = [
     ("database", DATABASE),
     ("empty", EMPTY),
     ("hosting", HOSTING),
+    ("types", TYPES),
 ];

@@ -25,6 +25,7 @@ fn some_debates_agree_at_once_some_after_listening_and_some_never() {
         ("database", "ABC", "AAC"),
         ("empty", "ACA", "ACA"),
         ("hosting", "ABC", "ABC"),
+        ("types", "ABB", "ABB"),
     ];
     let found: Vec<(&str, String, String)> = cases::ALL
         .iter()
