@@ -47,6 +47,9 @@ pub struct ProviderData {
     /// The field that limits an answer's tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens_field: Option<MaxTokensField>,
+    /// The model the auto panel takes when the key is set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_model: Option<String>,
     /// US dollars per million tokens, by model.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub prices: BTreeMap<String, Price>,
@@ -56,6 +59,8 @@ struct KnownEndpoint {
     endpoint: Arc<Endpoint>,
     /// The variable its key comes from.
     key_env: Option<String>,
+    /// The model the auto panel takes.
+    auto_model: Option<String>,
 }
 
 /// What is known of an endpoint without asking it.
@@ -69,6 +74,8 @@ pub struct EndpointInfo<'a> {
     pub key_env: Option<&'a str>,
     /// Whether nothing is missing to ask it.
     pub is_ready: bool,
+    /// The model the auto panel takes.
+    pub auto_model: Option<&'a str>,
 }
 
 impl Registry {
@@ -102,6 +109,7 @@ impl Registry {
             base_url: &known.endpoint.base_url,
             key_env: known.key_env.as_deref(),
             is_ready: known.key_env.is_none() || known.endpoint.key.is_some(),
+            auto_model: known.auto_model.as_deref(),
         })
     }
 
@@ -133,7 +141,7 @@ impl Registry {
     }
 
     /// Made when first needed: loading certificates takes time, and a script or rehearsal needs none.
-    fn client(&self) -> Result<reqwest::Client, Fault> {
+    pub(crate) fn client(&self) -> Result<reqwest::Client, Fault> {
         if let Some(client) = self.client.get() {
             return Ok(client.clone());
         }
@@ -177,6 +185,7 @@ impl ProviderData {
             key_env: other.key_env.or(self.key_env),
             structured: other.structured.or(self.structured),
             max_tokens_field: other.max_tokens_field.or(self.max_tokens_field),
+            auto_model: other.auto_model.or(self.auto_model),
             ..self
         }
     }
@@ -207,5 +216,5 @@ fn known_endpoint(name: &str, data: ProviderData, key: &dyn Fn(&str) -> Option<S
         structured: data.structured.unwrap_or_default(),
         max_tokens_field: data.max_tokens_field.unwrap_or_default(),
     };
-    Ok(KnownEndpoint { endpoint: Arc::new(endpoint), key_env })
+    Ok(KnownEndpoint { endpoint: Arc::new(endpoint), key_env, auto_model: data.auto_model })
 }
