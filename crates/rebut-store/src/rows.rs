@@ -87,12 +87,13 @@ pub(crate) fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
 /// Puts a tombstone in the place of its record and of the copy of its text. Says whether the record was there.
 pub(crate) fn redact(connection: &Connection, tombstone: &Record) -> rusqlite::Result<bool> {
     let mut event = connection.prepare_cached("UPDATE events SET data = ?3, salt = ?4 WHERE debate_id = ?1 AND seq = ?2")?;
-    let found = event.execute((tombstone.debate.as_bytes(), int(tombstone.seq), &tombstone.data, tombstone.salt))?;
-    let mut turn = connection.prepare_cached(
-        "UPDATE debate_turns SET content = '', tool_calls = NULL, test_results = NULL, reflections = NULL WHERE id = ?1",
-    )?;
+    if event.execute((tombstone.debate.as_bytes(), int(tombstone.seq), &tombstone.data, tombstone.salt))? == 0 {
+        return Ok(false);
+    }
+    let mut turn = connection
+        .prepare_cached("UPDATE debate_turns SET content = '', tool_calls = NULL, test_results = NULL, reflections = NULL WHERE id = ?1")?;
     turn.execute([turn_id(&tombstone.debate.to_string(), tombstone.seq)])?;
-    Ok(found > 0)
+    Ok(true)
 }
 
 /// Removes a debate from every table. Says whether there was anything.
@@ -126,8 +127,7 @@ pub(crate) fn insert_checkpoint(connection: &Connection, debate: DebateId, check
 pub(crate) fn checkpoints(connection: &Connection, debate: DebateId) -> rusqlite::Result<Vec<Checkpoint>> {
     let mut statement =
         connection.prepare_cached("SELECT count, head, key, signature FROM checkpoints WHERE debate_id = ?1 ORDER BY rowid")?;
-    let read =
-        |row: &Row<'_>| Ok(Checkpoint { count: count(row, 0)?, head: Hash(row.get(1)?), key: row.get(2)?, signature: row.get(3)? });
+    let read = |row: &Row<'_>| Ok(Checkpoint { count: count(row, 0)?, head: Hash(row.get(1)?), key: row.get(2)?, signature: row.get(3)? });
     statement.query_map([debate.as_bytes()], read)?.collect()
 }
 

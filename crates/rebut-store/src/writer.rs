@@ -20,7 +20,7 @@ use std::{
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     },
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::sync::oneshot;
 
@@ -28,6 +28,8 @@ use tokio::sync::oneshot;
 const BATCH: usize = 1024;
 /// Quiet time after which what a power cut could still take is brought to the disk.
 const QUIET: Duration = Duration::from_millis(20);
+/// Time after which it is brought there without waiting for quiet.
+const LONGEST: Duration = Duration::from_millis(200);
 /// Pause between attempts to clear the log of removed text while somebody reads it.
 const SCRUB_AGAIN: Duration = Duration::from_secs(1);
 /// How long such an attempt waits for readers.
@@ -67,7 +69,8 @@ impl Writer {
             counts: HashMap::new(),
             version: None,
             full: true,
-            unsynced: false,
+            unsynced: None,
+            written: None,
             scrub: false,
             broken: None,
         };
@@ -105,8 +108,10 @@ struct Desk {
     version: Option<i64>,
     /// Whether commits wait for the disk.
     full: bool,
-    /// Whether a power cut could still take something.
-    unsynced: bool,
+    /// Since when a power cut could take something.
+    unsynced: Option<Instant>,
+    /// First and last number of the events of this transaction.
+    written: Option<(i64, i64)>,
     /// Whether the log may still hold removed text.
     scrub: bool,
     /// Why nothing is written any more.
@@ -117,8 +122,10 @@ struct Desk {
 enum Trouble {
     /// Only this work cannot be done; nothing of it was written.
     Refused(StoreError),
-    /// The transaction cannot go on, but nothing was committed.
+    /// The transaction cannot go on; another without this work might.
     Unfinished(StoreError),
+    /// There was no transaction.
+    Unbegun(StoreError),
     /// The commit itself failed: what is on the disk is unknown.
     Uncertain(StoreError),
 }
@@ -147,7 +154,7 @@ impl Desk {
     /// The next job; tidies up while there is none.
     fn next(&mut self, waiting: &Receiver<Job>) -> Option<Job> {
         loop {
-            let patience = match (self.unsynced, self.scrub) {
+            let patience = match (self.unsynced.is_some(), self.scrub) {
                 (true, _) => QUIET,
                 (false, true) => SCRUB_AGAIN,
                 (false, false) => return waiting.recv().ok(),
@@ -185,19 +192,22 @@ impl Desk {
                 }
                 works.iter().flat_map(|work| self.write(std::slice::from_ref(work))).collect()
             }
-            Err(Trouble::Uncertain(error)) => works.iter().map(|_| Err(error.clone())).collect(),
+            Err(Trouble::Unbegun(error) | Trouble::Uncertain(error)) => works.iter().map(|_| Err(error.clone())).collect(),
         }
     }
 
     fn transact(&mut self, works: &[Work]) -> Result<Vec<Result<(), StoreError>>, Trouble> {
-        let power = works.iter().any(Work::needs_power);
-        self.sync_commits(power)?;
-        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        let outcome = self.apply_all(works).and_then(|results| self.commit().map(|()| results));
+        let power = works.iter().any(Work::needs_power) || self.unsynced.is_some_and(|since| since.elapsed() > LONGEST);
+        self.begin(power).map_err(|error| Trouble::Unbegun(failed("beginning to write", error)))?;
+        let before = self.connection.total_changes();
+        let outcome = self.apply_all(works).and_then(|results| {
+            let wrote = self.connection.total_changes() != before;
+            self.commit(power, wrote)?;
+            Ok(results)
+        });
         match &outcome {
-            Ok(_) => {
-                self.unsynced = !power;
-                if works.iter().any(Work::leaves_traces) {
+            Ok(results) => {
+                if works.iter().zip(results).any(|(work, result)| result.is_ok() && work.leaves_traces()) {
                     self.scrub = true;
                     self.scrub();
                 }
@@ -210,6 +220,12 @@ impl Desk {
             }
         }
         outcome
+    }
+
+    fn begin(&mut self, power: bool) -> rusqlite::Result<()> {
+        self.written = None;
+        self.sync_commits(power)?;
+        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)
     }
 
     fn apply_all(&mut self, works: &[Work]) -> Result<Vec<Result<(), StoreError>>, Trouble> {
@@ -291,7 +307,8 @@ impl Desk {
         if !append.records.is_empty() {
             let (added, last) = (append.records.len(), connection.last_insert_rowid());
             // The write lock is ours, so the numbers follow each other.
-            self.elsewhere.wrote(last + 1 - added as i64, last);
+            let first = last + 1 - added as i64;
+            self.written = Some((self.written.map_or(first, |written| written.0), last));
             self.counts.insert(append.debate, append.after + added as u64);
         }
         if let Some(checkpoint) = &append.checkpoint {
@@ -312,9 +329,27 @@ impl Desk {
         Ok(())
     }
 
-    fn commit(&self) -> Result<(), Trouble> {
+    fn commit(&mut self, power: bool, wrote: bool) -> Result<(), Trouble> {
+        if power && !wrote && self.unsynced.is_some() {
+            // A commit of nothing does not wait for the disk, but what came before must get there.
+            self.touch()?;
+        }
+        if let Some((first, last)) = self.written {
+            self.elsewhere.wrote(first, last);
+        }
         let commit = || self.connection.prepare_cached("COMMIT")?.execute([]);
-        commit().map(drop).map_err(|error| Trouble::Uncertain(failed("committing to the database", error)))
+        commit().map_err(|error| Trouble::Uncertain(failed("committing to the database", error)))?;
+        if power {
+            self.unsynced = None;
+        } else if wrote {
+            self.unsynced.get_or_insert_with(Instant::now);
+        }
+        Ok(())
+    }
+
+    /// The smallest change there is: the version it already has.
+    fn touch(&self) -> rusqlite::Result<()> {
+        self.connection.pragma_update(None, "user_version", schema::known())
     }
 
     fn roll_back(&mut self) {
@@ -344,13 +379,15 @@ impl Desk {
 
     /// Brings to the disk what is not there yet, and clears the log of removed text.
     fn settle(&mut self) {
-        if self.unsynced {
-            self.unsynced = false;
-            // The smallest commit there is: the version it already has.
-            let version = schema::known();
-            let synced = self.sync_commits(true).and_then(|()| self.connection.pragma_update(None, "user_version", version));
-            if let Err(error) = synced {
-                self.stop(&failed("bringing the log to the disk", error));
+        if self.unsynced.is_some() {
+            match self.sync_commits(true).and_then(|()| self.touch()) {
+                Ok(()) => self.unsynced = None,
+                // Another process is writing; there will be another quiet moment.
+                Err(error) if is_busy(&error) => {}
+                Err(error) => {
+                    self.unsynced = None;
+                    self.stop(&failed("bringing the log to the disk", error));
+                }
             }
         } else if self.scrub {
             self.scrub();
@@ -367,10 +404,14 @@ impl Desk {
         };
         match checkpoint() {
             Ok(busy) => self.scrub = busy,
-            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => {}
+            Err(error) if is_busy(&error) => {}
             Err(error) => self.stop(&failed("clearing the log", error)),
         }
     }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
 }
 
 impl Work {
