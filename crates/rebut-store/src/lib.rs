@@ -2,6 +2,7 @@
 
 mod claims;
 mod elsewhere;
+mod ledger;
 mod readers;
 mod rows;
 mod schema;

@@ -3,9 +3,10 @@
 use crate::{
     elsewhere::{Elsewhere, Watcher},
     failed,
+    ledger::Work,
     readers::Readers,
     rows, schema,
-    writer::{Work, Writer},
+    writer::Writer,
 };
 use rebut_engine::{
     DebateId,
