@@ -1,3 +1,4 @@
-//! Honest fakes and harnesses: real wire formats, real files, no mocks.
+//! Honest fakes and harnesses: case folders, crash harness, store conformance, simulated clock, a server of the real wire format.
 
+pub mod conformance;
 pub mod openai_server;

@@ -1,0 +1,120 @@
+//! Who runs a debate: a claim names a runner, and a runner lives as long as it holds the lock on its file.
+//! Everything here happens inside a write transaction, so only one process at a time looks at or makes these files.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use std::{
+    fs::{self, File, TryLockError},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+use uuid::Uuid;
+
+/// This store's side of the claims.
+pub(crate) struct Claims {
+    folder: PathBuf,
+    me: Option<Runner>,
+}
+
+impl Claims {
+    /// The claims in the database at `path`. Touches no file yet.
+    pub(crate) fn new(path: &Path) -> Self {
+        let mut folder = path.as_os_str().to_owned();
+        folder.push(".runners");
+        Self { folder: folder.into(), me: None }
+    }
+
+    /// The other living runner of a debate, in words; `None` when the debate may be taken.
+    pub(crate) fn held_by(&mut self, connection: &Connection, debate: &[u8; 16]) -> Result<Option<String>, ClaimError> {
+        let mut statement = connection.prepare_cached("SELECT runner FROM claims WHERE debate_id = ?1")?;
+        let runner: Option<String> = statement.query_row([debate], |row| row.get(0)).optional()?;
+        let Some(runner) = runner.filter(|runner| self.me.as_ref().is_none_or(|me| me.name != *runner)) else { return Ok(None) };
+        // A name that is not ours to give is no file of ours either.
+        match Uuid::parse_str(&runner) {
+            Ok(name) => Ok(living(&self.folder.join(name.to_string()))?),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Writes the claim. [`Claims::held_by`] must have been asked before.
+    pub(crate) fn take(&mut self, connection: &Connection, debate: &[u8; 16]) -> Result<(), ClaimError> {
+        let me = match &mut self.me {
+            Some(me) => me,
+            place => place.insert(Runner::start(&self.folder)?),
+        };
+        let mut statement = connection.prepare_cached("INSERT OR REPLACE INTO claims (debate_id, runner) VALUES (?1, ?2)")?;
+        statement.execute(params![debate, me.name])?;
+        Ok(())
+    }
+
+    /// Gives the debate up.
+    pub(crate) fn release(connection: &Connection, debate: &[u8; 16]) -> rusqlite::Result<()> {
+        connection.prepare_cached("DELETE FROM claims WHERE debate_id = ?1")?.execute([debate]).map(drop)
+    }
+}
+
+/// Why a claim could not be looked at or written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ClaimError {
+    #[error(transparent)]
+    Sql(#[from] rusqlite::Error),
+    #[error("the runner's file: {0}")]
+    File(#[from] io::Error),
+}
+
+/// A process that runs debates.
+struct Runner {
+    name: String,
+    path: PathBuf,
+    /// Locked for as long as we live; the system lets go of it however we die.
+    _lock: File,
+}
+
+impl Runner {
+    fn start(folder: &Path) -> io::Result<Self> {
+        let mut builder = fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(folder)?;
+        for entry in fs::read_dir(folder)? {
+            // Asking removes what the dead left behind.
+            living(&entry?.path())?;
+        }
+        let name = Uuid::new_v4().to_string();
+        let path = folder.join(&name);
+        let mut file = File::create_new(&path)?;
+        file.lock()?;
+        write!(file, "process {}", std::process::id())?;
+        Ok(Self { name, path, _lock: file })
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        // What stays here is removed by the next runner: its lock is gone with us.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// What the file of a living runner says. The file of a dead one is removed.
+fn living(path: &Path) -> io::Result<Option<String>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    match file.try_lock() {
+        Ok(()) => {
+            drop(file);
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(None),
+            }
+        }
+        Err(TryLockError::WouldBlock) => {
+            // Some systems do not let others read a locked file.
+            let words = fs::read_to_string(path).unwrap_or_default();
+            Ok(Some(if words.is_empty() { "another process".to_owned() } else { words }))
+        }
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}

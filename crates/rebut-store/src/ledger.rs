@@ -1,0 +1,197 @@
+//! What happens inside a write transaction: each work is first checked, then written with all that belongs to it.
+
+use crate::{
+    claims::{ClaimError, Claims},
+    failed, rows,
+};
+use rebut_engine::{
+    DebateId,
+    record::Record,
+    store::{Append, Claim, Durability, StoreError},
+};
+use rusqlite::Connection;
+use std::{collections::HashMap, path::Path};
+
+/// Debates whose length is remembered.
+const COUNTS: usize = 65_536;
+
+/// One change of the database.
+pub(crate) enum Work {
+    /// More of a journal.
+    Append(Append),
+    /// A tombstone, and the append that reports it.
+    Redact(Box<Record>, Append),
+    /// A whole debate goes.
+    Remove(DebateId),
+}
+
+impl Work {
+    /// Whether it must survive a power cut.
+    pub(crate) fn needs_power(&self) -> bool {
+        match self {
+            Self::Append(append) => append.durability == Durability::Power,
+            Self::Redact(..) | Self::Remove(_) => true,
+        }
+    }
+
+    /// Whether text is taken out, of which the log may hold a copy.
+    pub(crate) fn leaves_traces(&self) -> bool {
+        !matches!(self, Self::Append(_))
+    }
+}
+
+/// Why a transaction did not happen.
+pub(crate) enum Trouble {
+    /// Only this work cannot be done; nothing of it was written.
+    Refused(StoreError),
+    /// The transaction cannot go on; another without this work might.
+    Unfinished(StoreError),
+    /// There was no transaction.
+    Unbegun(StoreError),
+    /// The commit itself failed: what is on the disk is unknown.
+    Uncertain(StoreError),
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Unfinished(failed("writing the database", error))
+    }
+}
+
+impl From<ClaimError> for Trouble {
+    fn from(error: ClaimError) -> Self {
+        Self::Unfinished(failed("claiming the debate", error))
+    }
+}
+
+/// The connection that writes, and what is known about the journals in it.
+pub(crate) struct Ledger {
+    /// Transactions are begun and committed by the owner.
+    pub(crate) connection: Connection,
+    claims: Claims,
+    /// Lengths of journals as of the database's version `version`.
+    counts: HashMap<DebateId, u64>,
+    version: Option<i64>,
+    /// First and last number of the events of this transaction.
+    written: Option<(i64, i64)>,
+}
+
+impl Ledger {
+    /// The ledger in the database at `path`.
+    pub(crate) fn new(connection: Connection, path: &Path) -> Self {
+        Self { connection, claims: Claims::new(path), counts: HashMap::new(), version: None, written: None }
+    }
+
+    /// First and last number in the file of the events of the last transaction.
+    pub(crate) fn written(&self) -> Option<(i64, i64)> {
+        self.written
+    }
+
+    /// To be called when a transaction was rolled back.
+    pub(crate) fn forget(&mut self) {
+        self.counts.clear();
+    }
+
+    /// Does all works; those that are refused leave nothing behind. Any other trouble must end the transaction.
+    pub(crate) fn apply_all(&mut self, works: &[Work]) -> Result<Vec<Result<(), StoreError>>, Trouble> {
+        self.written = None;
+        let version = Some(rows::data_version(&self.connection)?);
+        if self.version != version || self.counts.len() > COUNTS {
+            // Another process committed: what we knew may be wrong.
+            self.counts.clear();
+            self.version = version;
+        }
+        let mut results = Vec::with_capacity(works.len());
+        for work in works {
+            results.push(match self.apply(work) {
+                Err(Trouble::Refused(error)) => Err(error),
+                other => Ok(other?),
+            });
+        }
+        Ok(results)
+    }
+
+    fn apply(&mut self, work: &Work) -> Result<(), Trouble> {
+        match work {
+            Work::Append(append) => {
+                self.check(append)?;
+                self.write_append(append)
+            }
+            Work::Redact(tombstone, append) => {
+                if self.count(append.debate)? == 0 {
+                    return Err(Trouble::Refused(StoreError::NotFound(append.debate.to_string())));
+                }
+                self.check(append)?;
+                if tombstone.debate != append.debate || !rows::redact(&self.connection, tombstone)? {
+                    let event = format!("event {} of {}", tombstone.seq, append.debate);
+                    return Err(Trouble::Refused(StoreError::NotFound(event)));
+                }
+                self.write_append(append)
+            }
+            Work::Remove(debate) => {
+                self.counts.remove(debate);
+                let found = rows::remove(&self.connection, *debate)?;
+                if found { Ok(()) } else { Err(Trouble::Refused(StoreError::NotFound(debate.to_string()))) }
+            }
+        }
+    }
+
+    /// Everything that can refuse an append, before anything of it is written.
+    fn check(&mut self, append: &Append) -> Result<(), Trouble> {
+        let debate = append.debate;
+        let mut expected = append.after;
+        for record in &append.records {
+            expected += 1;
+            if record.seq != expected || record.debate != debate {
+                let error = format!("record {} of {} was sent as number {expected} of {debate}", record.seq, record.debate);
+                return Err(Trouble::Refused(StoreError::Failed(error)));
+            }
+        }
+        if append.claim == Claim::Take
+            && let Some(by) = self.claims.held_by(&self.connection, debate.as_bytes())?
+        {
+            return Err(Trouble::Refused(StoreError::Held { debate, by }));
+        }
+        let count = self.count(debate)?;
+        if count == append.after { Ok(()) } else { Err(Trouble::Refused(StoreError::Conflict { debate, count })) }
+    }
+
+    fn count(&mut self, debate: DebateId) -> rusqlite::Result<u64> {
+        if let Some(count) = self.counts.get(&debate) {
+            return Ok(*count);
+        }
+        let count = rows::event_count(&self.connection, debate)?;
+        self.counts.insert(debate, count);
+        Ok(count)
+    }
+
+    fn write_append(&mut self, append: &Append) -> Result<(), Trouble> {
+        let connection = &self.connection;
+        for record in &append.records {
+            rows::insert_event(connection, record)?;
+        }
+        if !append.records.is_empty() {
+            let (added, last) = (append.records.len(), connection.last_insert_rowid());
+            // The write lock is ours, so the numbers follow each other.
+            let first = last + 1 - added as i64;
+            self.written = Some((self.written.map_or(first, |written| written.0), last));
+            self.counts.insert(append.debate, append.after + added as u64);
+        }
+        if let Some(checkpoint) = &append.checkpoint {
+            rows::insert_checkpoint(connection, append.debate, checkpoint)?;
+        }
+        if let Some(session) = &append.session {
+            rows::put_session(connection, session)?;
+        }
+        if !append.turns.is_empty() {
+            let session = append.debate.to_string();
+            append.turns.iter().try_for_each(|turn| rows::insert_turn(connection, &session, turn))?;
+        }
+        match append.claim {
+            Claim::Keep => {}
+            Claim::Take => self.claims.take(connection, append.debate.as_bytes())?,
+            Claim::Release => Claims::release(connection, append.debate.as_bytes())?,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,255 @@
+//! The SQL: records, checkpoints, sessions and turns as rows, and back.
+
+use rebut_engine::{
+    DebateId,
+    record::{Hash, Record},
+    seal::Checkpoint,
+    store::{Filter, Session, Status, TurnRow},
+};
+use rusqlite::{
+    Connection, OptionalExtension, Row,
+    types::{FromSqlError, Type, Value},
+};
+use std::{borrow::Cow, str::FromStr, sync::Arc};
+use uuid::Uuid;
+
+/// Adds one event to the journal.
+pub(crate) fn insert_event(connection: &Connection, record: &Record) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO events (debate_id, seq, ts, type, round, phase, agent, data, salt, digest, prev, hash)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    )?;
+    statement.execute(rusqlite::params![
+        record.debate.as_bytes(),
+        int(record.seq),
+        record.ts,
+        record.kind,
+        record.round,
+        record.phase.as_deref(),
+        record.agent.as_deref(),
+        record.data,
+        record.salt,
+        record.digest.0,
+        record.prev.0,
+        record.hash.0,
+    ])?;
+    Ok(())
+}
+
+/// The records after number `after`, in order.
+pub(crate) fn load(connection: &Connection, debate: DebateId, after: u64) -> rusqlite::Result<Vec<Record>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT seq, ts, type, round, phase, agent, data, salt, digest, prev, hash
+         FROM events WHERE debate_id = ?1 AND seq > ?2 ORDER BY seq",
+    )?;
+    let read = |row: &Row<'_>| {
+        Ok(Record {
+            debate,
+            seq: count(row, 0)?,
+            ts: row.get(1)?,
+            kind: Cow::Owned(row.get(2)?),
+            round: row.get(3)?,
+            phase: row.get::<_, Option<Arc<str>>>(4)?,
+            agent: row.get::<_, Option<Arc<str>>>(5)?,
+            data: row.get(6)?,
+            salt: row.get(7)?,
+            digest: Hash(row.get(8)?),
+            prev: Hash(row.get(9)?),
+            hash: Hash(row.get(10)?),
+        })
+    };
+    statement.query_map((debate.as_bytes(), int(after)), read)?.collect()
+}
+
+/// How many events a debate has.
+pub(crate) fn event_count(connection: &Connection, debate: DebateId) -> rusqlite::Result<u64> {
+    let mut statement = connection.prepare_cached("SELECT coalesce(max(seq), 0) FROM events WHERE debate_id = ?1")?;
+    statement.query_row([debate.as_bytes()], |row| count(row, 0))
+}
+
+/// The number in the file of the event written last, even if it was removed since.
+pub(crate) fn last_event(connection: &Connection) -> rusqlite::Result<i64> {
+    let mut statement = connection.prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'events'")?;
+    Ok(statement.query_row([], |row| row.get(0)).optional()?.unwrap_or(0))
+}
+
+/// The debates of the events with these numbers in the file.
+pub(crate) fn debates_between(connection: &Connection, first: i64, last: i64) -> rusqlite::Result<Vec<DebateId>> {
+    let mut statement = connection.prepare_cached("SELECT DISTINCT debate_id FROM events WHERE n BETWEEN ?1 AND ?2")?;
+    statement.query_map((first, last), |row| parse(0, &Uuid::from_bytes(row.get(0)?).to_string()))?.collect()
+}
+
+/// A number that changes when another connection commits.
+pub(crate) fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
+}
+
+/// Puts a tombstone in the place of its record and of the copy of its text. Says whether the record was there.
+pub(crate) fn redact(connection: &Connection, tombstone: &Record) -> rusqlite::Result<bool> {
+    let mut event = connection.prepare_cached("UPDATE events SET data = ?3, salt = ?4 WHERE debate_id = ?1 AND seq = ?2")?;
+    if event.execute((tombstone.debate.as_bytes(), int(tombstone.seq), &tombstone.data, tombstone.salt))? == 0 {
+        return Ok(false);
+    }
+    let mut turn = connection
+        .prepare_cached("UPDATE debate_turns SET content = '', tool_calls = NULL, test_results = NULL, reflections = NULL WHERE id = ?1")?;
+    turn.execute([turn_id(&tombstone.debate.to_string(), tombstone.seq)])?;
+    Ok(true)
+}
+
+/// Removes a debate from every table. Says whether there was anything.
+pub(crate) fn remove(connection: &Connection, debate: DebateId) -> rusqlite::Result<bool> {
+    let text = debate.to_string();
+    let mut removed = 0;
+    for sql in [
+        "DELETE FROM code_versions WHERE session_id = ?1",
+        // `0` is the character after `/`.
+        "DELETE FROM debate_turns WHERE id >= ?1 || '/' AND id < ?1 || '0'",
+        "DELETE FROM debate_logs WHERE debate_id = ?1",
+        "DELETE FROM debate_sessions WHERE id = ?1",
+    ] {
+        removed += connection.execute(sql, [&text])?;
+    }
+    for table in ["checkpoints", "claims", "events"] {
+        removed += connection.execute(&format!("DELETE FROM {table} WHERE debate_id = ?1"), [debate.as_bytes()])?;
+    }
+    Ok(removed > 0)
+}
+
+/// Adds a checkpoint.
+pub(crate) fn insert_checkpoint(connection: &Connection, debate: DebateId, checkpoint: &Checkpoint) -> rusqlite::Result<()> {
+    let mut statement =
+        connection.prepare_cached("INSERT INTO checkpoints (debate_id, count, head, key, signature) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    statement.execute((debate.as_bytes(), int(checkpoint.count), checkpoint.head.0, &checkpoint.key, &checkpoint.signature))?;
+    Ok(())
+}
+
+/// A debate's checkpoints, oldest first.
+pub(crate) fn checkpoints(connection: &Connection, debate: DebateId) -> rusqlite::Result<Vec<Checkpoint>> {
+    let mut statement =
+        connection.prepare_cached("SELECT count, head, key, signature FROM checkpoints WHERE debate_id = ?1 ORDER BY rowid")?;
+    let read = |row: &Row<'_>| Ok(Checkpoint { count: count(row, 0)?, head: Hash(row.get(1)?), key: row.get(2)?, signature: row.get(3)? });
+    statement.query_map([debate.as_bytes()], read)?.collect()
+}
+
+/// Writes the session's row anew.
+pub(crate) fn put_session(connection: &Connection, session: &Session) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO debate_sessions (id, debate_id, topic, status, topology_type, coordination_protocol, config, initiated_by,
+             created_at, updated_at, completed_at, total_rounds, final_consensus_score, outcome, format, rehearsal)
+         VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+         ON CONFLICT (id) DO UPDATE SET topic = ?2, status = ?3, topology_type = ?4, coordination_protocol = ?5, config = ?6,
+             initiated_by = ?7, created_at = ?8, updated_at = ?9, completed_at = ?10, total_rounds = ?11,
+             final_consensus_score = ?12, outcome = ?13, format = ?14, rehearsal = ?15",
+    )?;
+    statement.execute(rusqlite::params![
+        session.id.to_string(),
+        session.topic,
+        session.status.as_str(),
+        session.topology_type,
+        session.coordination_protocol,
+        session.config,
+        session.initiated_by,
+        session.created_at,
+        session.updated_at,
+        session.completed_at,
+        session.total_rounds,
+        session.final_consensus_score,
+        session.outcome,
+        session.format,
+        session.rehearsal,
+    ])?;
+    Ok(())
+}
+
+/// Sessions, newest first.
+pub(crate) fn sessions(connection: &Connection, filter: &Filter) -> rusqlite::Result<Vec<Session>> {
+    let mut sql = "SELECT id, topic, status, topology_type, coordination_protocol, config, initiated_by, created_at, updated_at,
+        completed_at, total_rounds, final_consensus_score, outcome, format, rehearsal FROM debate_sessions WHERE true"
+        .to_owned();
+    let mut values: Vec<Value> = Vec::new();
+    if let Some(prefix) = &filter.prefix {
+        // A range, so that no character of the prefix means anything else, and the key's index finds it.
+        sql.push_str(" AND id >= ? AND id < ?");
+        values.extend([prefix.clone().into(), format!("{prefix}\u{10FFFF}").into()]);
+    }
+    if let Some(status) = filter.status {
+        sql.push_str(" AND status = ?");
+        values.push(status.as_str().to_owned().into());
+    }
+    sql.push_str(" ORDER BY created_at DESC, id DESC");
+    if filter.limit > 0 {
+        sql.push_str(" LIMIT ?");
+        values.push(int(filter.limit as u64).into());
+    }
+    connection.prepare_cached(&sql)?.query_map(rusqlite::params_from_iter(values), read_session)?.collect()
+}
+
+fn read_session(row: &Row<'_>) -> rusqlite::Result<Session> {
+    let status: String = row.get(2)?;
+    Ok(Session {
+        id: parse(0, &row.get::<_, String>(0)?)?,
+        topic: row.get(1)?,
+        status: Status::parse(&status).ok_or_else(|| unreadable(2, format!("unknown status `{status}`")))?,
+        topology_type: row.get(3)?,
+        coordination_protocol: row.get(4)?,
+        config: row.get(5)?,
+        initiated_by: row.get(6)?,
+        created_at: row.get(7)?,
+        updated_at: row.get(8)?,
+        completed_at: row.get(9)?,
+        total_rounds: row.get(10)?,
+        final_consensus_score: row.get(11)?,
+        outcome: row.get(12)?,
+        format: row.get(13)?,
+        rehearsal: row.get(14)?,
+    })
+}
+
+/// Adds one turn.
+pub(crate) fn insert_turn(connection: &Connection, session: &str, turn: &TurnRow) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO debate_turns (id, session_id, round, phase, agent_id, agent_role, provider, model, content, confidence,
+             metadata, created_at, response_time_ms, seq, turn)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+    )?;
+    statement.execute(rusqlite::params![
+        turn_id(session, turn.seq),
+        session,
+        turn.round,
+        &*turn.phase,
+        &*turn.agent_id,
+        turn.agent_role,
+        turn.provider,
+        turn.model,
+        turn.content,
+        turn.confidence,
+        turn.metadata,
+        turn.created_at,
+        int(turn.response_time_ms),
+        int(turn.seq),
+        &*turn.turn,
+    ])?;
+    Ok(())
+}
+
+fn turn_id(session: &str, seq: u64) -> String {
+    format!("{session}/{seq}")
+}
+
+/// SQLite's integers have a sign. No count of ours comes near the end.
+fn int(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let number: i64 = row.get(column)?;
+    u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
+}
+
+fn parse<T: FromStr<Err: std::error::Error + Send + Sync + 'static>>(column: usize, text: &str) -> rusqlite::Result<T> {
+    text.parse().map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error)))
+}
+
+fn unreadable(column: usize, why: String) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(FromSqlError::other(std::io::Error::other(why))))
+}

@@ -1,0 +1,125 @@
+//! Opening the database file: its settings, and its schema brought forward one version at a time.
+
+use crate::failed;
+use rebut_engine::store::StoreError;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use std::{
+    fs, io,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+/// The steps from an empty file to today's schema. Never change one that was released; add the next.
+const MIGRATIONS: &[&str] = &[include_str!("../migrations/1.sql")];
+
+/// How long to wait for another process that is writing.
+pub(crate) const BUSY: Duration = Duration::from_secs(5);
+
+/// The connection that writes, on a database that has today's schema.
+pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
+    make_file(path).map_err(|error| failed(&format!("creating {}", path.display()), error))?;
+    let mut connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    prepare(&mut connection).map_err(|error| match error {
+        Unready::Newer { found } => StoreError::Newer { found, known: known() },
+        Unready::NoLog(mode) => failed("opening the database", format!("it stays in mode `{mode}`; keep it on a local disk")),
+        Unready::Sql(error) => failed(&format!("opening {}", path.display()), error),
+    })?;
+    Ok(connection)
+}
+
+/// A connection that only reads. The writer's must be open.
+pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
+    open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+}
+
+fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    let open = || {
+        let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        connection.busy_timeout(BUSY)?;
+        connection.set_prepared_statement_cache_capacity(32);
+        Ok::<_, rusqlite::Error>(connection)
+    };
+    open().map_err(|error| failed(&format!("opening {}", path.display()), error))
+}
+
+/// The version of today's schema.
+pub(crate) fn known() -> i64 {
+    MIGRATIONS.len() as i64
+}
+
+enum Unready {
+    Newer { found: i64 },
+    NoLog(String),
+    Sql(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Unready {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+fn prepare(connection: &mut Connection) -> Result<(), Unready> {
+    // Freed text is overwritten at once: what is redacted or removed later must leave no older copy behind.
+    connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA synchronous = FULL")?;
+    if version(connection)? > known() {
+        return Err(Unready::Newer { found: version(connection)? });
+    }
+    use_log(connection)?;
+    loop {
+        let found = version(connection)?;
+        if found > known() {
+            return Err(Unready::Newer { found });
+        }
+        let Some(step) = usize::try_from(found).ok().and_then(|found| MIGRATIONS.get(found)) else { return Ok(()) };
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Another process may have taken this step while we waited for the lock.
+        if version(&transaction)? == found {
+            transaction.execute_batch(step)?;
+            transaction.pragma_update(None, "user_version", found + 1)?;
+        }
+        transaction.commit()?;
+    }
+}
+
+/// Switches a new file to a write-ahead log. SQLite does not wait for others here, so we do.
+fn use_log(connection: &Connection) -> Result<(), Unready> {
+    let start = Instant::now();
+    loop {
+        match connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0)) {
+            Ok(mode) if mode == "wal" => return Ok(()),
+            Ok(mode) => return Err(Unready::NoLog(mode)),
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) && start.elapsed() < BUSY => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
+/// Makes the file and its folders before SQLite does, to keep others from reading them.
+/// Never opens an existing file: closing it again would drop the locks this process holds on it.
+fn make_file(path: &Path) -> io::Result<()> {
+    let mut folders = fs::DirBuilder::new();
+    let mut file = fs::OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+        folders.mode(0o700);
+        file.mode(0o600);
+    }
+    if path.exists() {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent() {
+        folders.recursive(true).create(parent)?;
+    }
+    match file.write(true).create_new(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.map(drop),
+    }
+}

@@ -1,0 +1,83 @@
+//! The store over one SQLite file: hands writes to the writer's thread, reads to a few connections of their own.
+
+use crate::{
+    elsewhere::{Elsewhere, Watcher},
+    failed,
+    ledger::Work,
+    readers::Readers,
+    rows, schema,
+    writer::Writer,
+};
+use rebut_engine::{
+    DebateId,
+    record::Record,
+    seal::Checkpoint,
+    store::{Append, Filter, Session, Store, StoreError},
+};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// Journals in a SQLite file. Several processes may use the same file. Must be used inside a tokio runtime.
+pub struct SqliteStore {
+    // Fields are dropped in this order: the writer's connection closes last and leaves a file without a log.
+    watcher: Mutex<Option<Watcher>>,
+    readers: Arc<Readers>,
+    writer: Writer,
+    elsewhere: Arc<Elsewhere>,
+}
+
+impl SqliteStore {
+    /// Opens the file, or makes it and the folders above it, readable by its owner only.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        // An absolute path holds when the working directory changes, and is never taken for a URI.
+        let path = std::path::absolute(path).map_err(|error| failed("finding the database", error))?;
+        let connection = schema::open_writer(&path)?;
+        let last = rows::last_event(&connection).map_err(|error| failed("reading the database", error))?;
+        let elsewhere = Arc::new(Elsewhere::new(last));
+        let writer = Writer::start(connection, &path, elsewhere.clone())?;
+        Ok(Self { watcher: Mutex::new(None), readers: Arc::new(Readers::new(path)), writer, elsewhere })
+    }
+
+    fn watch(&self) -> Result<(), StoreError> {
+        let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        if watcher.is_none() {
+            *watcher = Some(Watcher::start(self.readers.open()?, self.elsewhere.clone())?);
+        }
+        Ok(())
+    }
+}
+
+#[async_trait::async_trait]
+impl Store for SqliteStore {
+    async fn append(&self, append: Append) -> Result<(), StoreError> {
+        self.writer.work(Work::Append(append)).await
+    }
+
+    async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError> {
+        self.readers.read(move |connection| rows::load(connection, debate, after)).await
+    }
+
+    async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {
+        self.readers.read(move |connection| rows::checkpoints(connection, debate)).await
+    }
+
+    async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
+        let filter = filter.clone();
+        self.readers.read(move |connection| rows::sessions(connection, &filter)).await
+    }
+
+    async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {
+        self.writer.work(Work::Redact(Box::new(tombstone), append)).await
+    }
+
+    async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
+        self.writer.work(Work::Remove(debate)).await
+    }
+
+    async fn changed_elsewhere(&self) -> Result<Vec<DebateId>, StoreError> {
+        self.watch()?;
+        self.elsewhere.changed().await
+    }
+}

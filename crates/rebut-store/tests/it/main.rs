@@ -1,0 +1,46 @@
+//! Tests of the store over SQLite: the suite all stores pass, and what only a file can do wrong.
+
+mod crash;
+mod files;
+mod model;
+mod processes;
+mod writes;
+
+use rebut_engine::{DebateId, record::Record, store::Store};
+use rebut_store::SqliteStore;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tempfile::TempDir;
+
+fn database() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("rebut.db");
+    (folder, path)
+}
+
+fn open(path: &Path) -> SqliteStore {
+    SqliteStore::open(path).expect("the store opens")
+}
+
+async fn journal(store: &SqliteStore, debate: DebateId) -> Vec<Arc<Record>> {
+    store.load(debate, 0).await.expect("load").into_iter().map(Arc::new).collect()
+}
+
+/// One number from the database, read as a stranger would.
+fn ask(path: &Path, sql: &str) -> i64 {
+    let connection = rusqlite::Connection::open(path).expect("the file opens");
+    connection.query_row(sql, [], |row| row.get(0)).expect(sql)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn holds_what_every_store_must() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let number = std::cell::Cell::new(0);
+    rebut_testkit::conformance::holds(|| {
+        number.set(number.get() + 1);
+        Arc::new(open(&folder.path().join(format!("{}.db", number.get()))))
+    })
+    .await;
+}

@@ -1,0 +1,96 @@
+//! Two stores on one file, as two processes would have it.
+
+use crate::{ask, database, journal, open};
+use rebut_engine::{
+    DebateId,
+    store::{Append, Claim, Store, StoreError},
+};
+use rebut_testkit::conformance::{append_of, more_records};
+use std::{fs, time::Duration};
+
+#[tokio::test]
+async fn each_sees_what_the_other_wrote() {
+    let (_folder, path) = database();
+    let (one, two) = (open(&path), open(&path));
+    let debate = DebateId::new();
+    let mut written = Vec::new();
+    // Each knows the length from its own last append; the other has gone on since.
+    for store in [&one, &two, &one, &one, &two, &two, &one] {
+        let records = more_records(debate, &written, 2, "text");
+        if written.len() >= 2 {
+            let late = append_of(debate, &more_records(debate, &written[..written.len() - 2], 1, "late"));
+            let count = written.len() as u64;
+            assert_eq!(store.append(late).await, Err(StoreError::Conflict { debate, count }));
+        }
+        store.append(append_of(debate, &records)).await.expect("append");
+        written.extend(records);
+    }
+    assert_eq!(journal(&one, debate).await, written);
+    assert_eq!(journal(&two, debate).await, written);
+    two.remove(debate).await.expect("remove");
+    let late = one.append(append_of(debate, &more_records(debate, &written, 1, "late"))).await;
+    assert_eq!(late, Err(StoreError::Conflict { debate, count: 0 }), "a removed debate has no continuation");
+}
+
+#[tokio::test]
+async fn a_debate_is_run_by_one_living_process() {
+    let (folder, path) = database();
+    let runners = || fs::read_dir(folder.path().join("rebut.db.runners")).map_or(0, Iterator::count);
+    let (one, two) = (open(&path), open(&path));
+    let debate = DebateId::new();
+    let claim = |claim| Append { claim, ..Append::new(debate, 0) };
+    let held = Err(StoreError::Held { debate, by: format!("process {}", std::process::id()) });
+    assert_eq!(runners(), 0, "nobody runs anything yet");
+    assert_eq!(one.append(claim(Claim::Take)).await, Ok(()));
+    assert_eq!(two.append(claim(Claim::Take)).await, held);
+    assert_eq!(two.append(claim(Claim::Keep)).await, Ok(()), "others may still append");
+    assert_eq!(one.append(claim(Claim::Take)).await, Ok(()), "ours stays ours");
+    assert_eq!(one.append(claim(Claim::Release)).await, Ok(()));
+    assert_eq!(two.append(claim(Claim::Take)).await, Ok(()), "free again");
+    assert_eq!(one.append(claim(Claim::Take)).await, held);
+    assert_eq!(runners(), 2);
+    drop(two);
+    assert_eq!(one.append(claim(Claim::Take)).await, Ok(()), "a claim dies with its process");
+    assert_eq!((runners(), ask(&path, "SELECT count(*) FROM claims")), (1, 1));
+    one.remove(debate).await.expect("remove");
+    assert_eq!(ask(&path, "SELECT count(*) FROM claims"), 0);
+}
+
+#[tokio::test]
+async fn a_forged_runner_is_no_path() {
+    let (folder, path) = database();
+    let store = open(&path);
+    let debate = DebateId::new();
+    let victim = folder.path().join("victim");
+    fs::write(&victim, "precious").expect("a file");
+    let forge = rusqlite::Connection::open(&path).expect("opens");
+    forge.execute("INSERT INTO claims VALUES (?1, '../victim')", [debate.as_bytes()]).expect("a forged claim");
+    store.append(Append { claim: Claim::Take, ..Append::new(debate, 0) }).await.expect("nobody living holds it");
+    assert!(victim.exists());
+}
+
+#[tokio::test]
+async fn changes_by_others_are_reported_and_ours_are_not() {
+    let (_folder, path) = database();
+    let (one, two) = (open(&path), open(&path));
+    let (ours, theirs, both) = (DebateId::new(), DebateId::new(), DebateId::new());
+    let first = |debate| append_of(debate, &more_records(debate, &[], 3, "text"));
+    one.append(first(ours)).await.expect("append");
+    two.append(first(theirs)).await.expect("append");
+    assert_eq!(one.changed_elsewhere().await, Ok(vec![theirs]), "also what came before the first question");
+    let more = more_records(ours, &more_records(ours, &[], 3, "text"), 1, "more");
+    one.append(append_of(ours, &more)).await.expect("append");
+    two.append(first(both)).await.expect("append");
+    // A waiting that is given up loses nothing.
+    let given_up = tokio::time::timeout(Duration::ZERO, one.changed_elsewhere()).await;
+    let changed = match given_up {
+        Ok(changed) => changed,
+        Err(_) => one.changed_elsewhere().await,
+    };
+    assert_eq!(changed, Ok(vec![both]));
+    // Removal must not hide what is written next, nor hand its numbers out again.
+    two.remove(both).await.expect("remove");
+    two.append(first(both)).await.expect("append");
+    assert_eq!(one.changed_elsewhere().await, Ok(vec![both]));
+    assert_eq!(two.changed_elsewhere().await, Ok(vec![ours]), "and the other way round");
+}

@@ -1,0 +1,382 @@
+//! What every store must do, as a table of checks: the same for the one in memory and the ones on disk.
+
+use futures_util::future::{BoxFuture, join_all};
+use rebut_engine::{
+    DebateId,
+    event::{Event, HumanNoted},
+    record::{Hash, Place, Record},
+    seal::{Checkpoint, Seal},
+    store::{Append, Claim, Durability, Filter, Session, Status, Store, StoreError, TurnRow},
+};
+use std::sync::Arc;
+
+/// One thing a store must do. Panics if it does not.
+pub struct Check {
+    /// What it is about.
+    pub name: &'static str,
+    /// Tries it on a fresh store.
+    pub run: fn(Arc<dyn Store>) -> BoxFuture<'static, ()>,
+}
+
+macro_rules! checks {
+    ($($name:ident),* $(,)?) => {
+        /// Every check.
+        pub const CHECKS: &[Check] = &[$(Check { name: stringify!($name), run: |store| Box::pin($name(store)) }),*];
+    };
+}
+
+checks! {
+    comes_back_byte_for_byte,
+    conflict_leaves_nothing_behind,
+    loads_after_a_number,
+    keeps_checkpoints_in_order,
+    lists_sessions,
+    replaces_a_session,
+    redacts_one_record,
+    redaction_is_all_or_nothing,
+    removes_everything,
+    takes_and_gives_up,
+    many_writers_lose_nothing,
+}
+
+/// Runs every check, each on a store that `fresh` makes.
+pub async fn holds(fresh: impl Fn() -> Arc<dyn Store>) {
+    for check in CHECKS {
+        eprintln!("store: {}", check.name);
+        (check.run)(fresh()).await;
+    }
+}
+
+/// `count` more records that say `text`, chained behind the given ones.
+pub fn more_records(debate: DebateId, before: &[Arc<Record>], count: usize, text: &str) -> Vec<Arc<Record>> {
+    let (mut seq, mut prev) = before.last().map_or((0, Hash::default()), |last| (last.seq, last.hash));
+    let mut records = Vec::with_capacity(count);
+    for _ in 0..count {
+        seq += 1;
+        // Every third has nothing but what it must have.
+        let place = match seq % 3 {
+            0 => Place::default(),
+            _ => Place { round: Some(seq as u32), phase: Some("challenge 2".into()), agent: Some("risk·Ünïcode".into()) },
+        };
+        let event = Event::HumanNoted(HumanNoted { text: format!("{text} {seq}"), by: "me".to_owned() });
+        let record = Record::new(debate, seq, prev, format!("2026-01-02T03:04:05.{:03}Z", seq % 1000), place, &event);
+        prev = record.hash;
+        records.push(Arc::new(record));
+    }
+    records
+}
+
+/// An append of `records`, nothing else.
+pub fn append_of(debate: DebateId, records: &[Arc<Record>]) -> Append {
+    let after = records.first().map_or(0, |first| first.seq - 1);
+    Append { records: records.to_vec(), ..Append::new(debate, after) }
+}
+
+/// A session that differs from others in every field that tells them apart.
+pub fn session_of(debate: DebateId, created_at: &str, status: Status) -> Session {
+    Session {
+        id: debate,
+        topic: format!("Is „{debate}“ 50% of x_y? 漢字"),
+        status,
+        format: "decide".to_owned(),
+        topology_type: "mesh".to_owned(),
+        coordination_protocol: "none".to_owned(),
+        config: r#"{"threshold":0.67}"#.to_owned(),
+        initiated_by: "me".to_owned(),
+        created_at: created_at.to_owned(),
+        updated_at: created_at.to_owned(),
+        completed_at: None,
+        total_rounds: 0,
+        final_consensus_score: None,
+        outcome: None,
+        rehearsal: status == Status::Paused,
+    }
+}
+
+/// A turn as the record of that number would give it.
+pub fn turn_of(seq: u64, content: &str) -> TurnRow {
+    TurnRow {
+        seq,
+        turn: "recommend/risk".into(),
+        round: 1,
+        phase: "recommend".into(),
+        agent_id: "risk".into(),
+        agent_role: "risk".to_owned(),
+        provider: "script".to_owned(),
+        model: "script:replies.md".to_owned(),
+        content: content.to_owned(),
+        confidence: Some(0.75),
+        metadata: "{}".to_owned(),
+        created_at: "2026-01-02T03:04:05.000Z".to_owned(),
+        response_time_ms: 12,
+    }
+}
+
+async fn loaded(store: &Arc<dyn Store>, debate: DebateId, after: u64) -> Vec<Arc<Record>> {
+    store.load(debate, after).await.expect("load").into_iter().map(Arc::new).collect()
+}
+
+async fn comes_back_byte_for_byte(store: Arc<dyn Store>) {
+    let debate = DebateId::new();
+    let texts =
+        ["plain", "", "Zürich — 東京 🦀 \u{0} \u{202e}", "line\nline\r\n\"quoted\" \\ ' ; DROP TABLE events; --", &"long ".repeat(20_000)];
+    let mut written: Vec<Arc<Record>> = Vec::new();
+    for (round, text) in texts.into_iter().enumerate() {
+        let records = more_records(debate, &written, 1 + round % 3, text);
+        let durability = if round % 2 == 0 { Durability::Power } else { Durability::Process };
+        store.append(Append { durability, ..append_of(debate, &records) }).await.expect("append");
+        written.extend(records);
+    }
+    let mut bare = Record::clone(&more_records(debate, &written, 1, "no salt")[0]);
+    bare.salt = None;
+    store.append(append_of(debate, &[Arc::new(bare.clone())])).await.expect("append");
+    written.push(Arc::new(bare));
+    assert_eq!(loaded(&store, debate, 0).await, written);
+    assert_eq!(loaded(&store, DebateId::new(), 0).await, [], "an unknown debate has no records");
+}
+
+async fn conflict_leaves_nothing_behind(store: Arc<dyn Store>) {
+    let debate = DebateId::new();
+    let records = more_records(debate, &[], 3, "first");
+    store.append(append_of(debate, &records)).await.expect("append");
+    let late = more_records(debate, &records, 2, "late");
+    for (after, count) in [(0, 3), (2, 3), (4, 3), (99, 3)] {
+        let refused = Append {
+            after,
+            records: late
+                .iter()
+                .enumerate()
+                .map(|(i, record)| Arc::new(Record { seq: after + 1 + i as u64, ..Record::clone(record) }))
+                .collect(),
+            session: Some(Box::new(session_of(debate, "2026", Status::Failed))),
+            checkpoint: Some(checkpoint_of(debate, 5)),
+            turns: vec![turn_of(after + 1, "late")],
+            claim: Claim::Take,
+            ..Append::new(debate, after)
+        };
+        assert_eq!(store.append(refused).await, Err(StoreError::Conflict { debate, count }), "after {after}");
+    }
+    assert_eq!(loaded(&store, debate, 0).await, records);
+    assert_eq!(store.checkpoints(debate).await, Ok(vec![]));
+    assert_eq!(store.sessions(&Filter::default()).await, Ok(vec![]));
+    store.append(append_of(debate, &late)).await.expect("the right number goes on");
+    assert_eq!(loaded(&store, debate, 3).await, late);
+}
+
+async fn loads_after_a_number(store: Arc<dyn Store>) {
+    let (debate, other) = (DebateId::new(), DebateId::new());
+    let records = more_records(debate, &[], 12, "mine");
+    store.append(append_of(debate, &records)).await.expect("append");
+    store.append(append_of(other, &more_records(other, &[], 5, "theirs"))).await.expect("append");
+    for after in [0, 1, 9, 11, 12, 13, u64::MAX] {
+        let expected = &records[usize::try_from(after).unwrap_or(12).min(12)..];
+        assert_eq!(loaded(&store, debate, after).await, expected, "after {after}");
+    }
+}
+
+fn checkpoint_of(debate: DebateId, count: u64) -> Checkpoint {
+    Seal::from_secret(&[7; 32]).close(debate, count, Hash::of(&count.to_le_bytes()))
+}
+
+async fn keeps_checkpoints_in_order(store: Arc<dyn Store>) {
+    let debate = DebateId::new();
+    let mut written: Vec<Arc<Record>> = Vec::new();
+    let mut expected = Vec::new();
+    for count in [1, 2, 3] {
+        let records = more_records(debate, &written, 1, "more");
+        // A checkpoint of the same place twice is two checkpoints.
+        for (records, after) in [(records.clone(), count - 1), (Vec::new(), count)] {
+            let checkpoint = Some(checkpoint_of(debate, count));
+            store.append(Append { records, checkpoint, ..Append::new(debate, after) }).await.expect("append");
+            expected.push(checkpoint_of(debate, count));
+        }
+        written.extend(records);
+    }
+    let checkpoints = store.checkpoints(debate).await.expect("checkpoints");
+    assert_eq!(checkpoints, expected);
+    assert!(checkpoints.iter().all(|checkpoint| checkpoint.is_valid(debate)));
+    assert_eq!(store.checkpoints(DebateId::new()).await, Ok(vec![]));
+}
+
+async fn put(store: &Arc<dyn Store>, session: &Session) {
+    let count = loaded(store, session.id, 0).await.len() as u64;
+    let append = Append { session: Some(Box::new(session.clone())), ..Append::new(session.id, count) };
+    store.append(append).await.expect("append");
+}
+
+async fn lists_sessions(store: Arc<dyn Store>) {
+    let id = |text: &str| text.parse::<DebateId>().expect("an id");
+    // Oldest to newest; the two of the same moment are ordered by id.
+    let sessions = [
+        session_of(id("aaaa0000-0000-4000-8000-000000000001"), "2026-01-01T00:00:00.000Z", Status::Completed),
+        session_of(id("aaab0000-0000-4000-8000-000000000002"), "2026-01-02T00:00:00.000Z", Status::Running),
+        session_of(id("bbbb0000-0000-4000-8000-000000000003"), "2026-01-03T00:00:00.000Z", Status::Paused),
+        session_of(id("bbbc0000-0000-4000-8000-000000000004"), "2026-01-03T00:00:00.000Z", Status::Cancelled),
+        session_of(id("ffff0000-0000-4000-8000-000000000005"), "2026-01-04T00:00:00.000Z", Status::Completed),
+    ];
+    for at in [2, 0, 4, 3, 1] {
+        put(&store, &sessions[at]).await;
+    }
+    type Row = (Option<&'static str>, Option<Status>, usize, &'static [usize]);
+    let table: &[Row] = &[
+        (None, None, 0, &[4, 3, 2, 1, 0]),
+        (None, None, 2, &[4, 3]),
+        (None, Some(Status::Completed), 0, &[4, 0]),
+        (None, Some(Status::Completed), 1, &[4]),
+        (None, Some(Status::Failed), 0, &[]),
+        (Some(""), None, 0, &[4, 3, 2, 1, 0]),
+        (Some("aaa"), None, 0, &[1, 0]),
+        (Some("aaa"), Some(Status::Running), 0, &[1]),
+        (Some("bbbb0000-0000-4000-8000-000000000003"), None, 0, &[2]),
+        (Some("f"), None, 1, &[4]),
+        (Some("c"), None, 0, &[]),
+        // Nothing in a prefix is a wildcard.
+        (Some("%"), None, 0, &[]),
+        (Some("aaa_"), None, 0, &[]),
+        (Some("*"), None, 0, &[]),
+    ];
+    for (prefix, status, limit, expected) in table {
+        let filter = Filter { prefix: prefix.map(str::to_owned), status: *status, limit: *limit };
+        let expected: Vec<Session> = expected.iter().map(|at| sessions[*at].clone()).collect();
+        assert_eq!(store.sessions(&filter).await, Ok(expected), "{filter:?}");
+    }
+}
+
+async fn replaces_a_session(store: Arc<dyn Store>) {
+    let debate = DebateId::new();
+    put(&store, &session_of(debate, "2026-01-01T00:00:00.000Z", Status::Running)).await;
+    let last = Session {
+        topic: "another".to_owned(),
+        format: "review".to_owned(),
+        topology_type: "star".to_owned(),
+        coordination_protocol: "lead".to_owned(),
+        config: "{}".to_owned(),
+        initiated_by: "you".to_owned(),
+        updated_at: "2026-01-02T00:00:00.000Z".to_owned(),
+        completed_at: Some("2026-01-02T00:00:00.000Z".to_owned()),
+        total_rounds: 3,
+        final_consensus_score: Some(2.0 / 3.0),
+        outcome: Some(r#"{"outcome":"consensus"}"#.to_owned()),
+        rehearsal: true,
+        ..session_of(debate, "2026-01-01T12:00:00.000Z", Status::Completed)
+    };
+    put(&store, &last).await;
+    assert_eq!(store.sessions(&Filter::default()).await, Ok(vec![last]));
+}
+
+async fn redacts_one_record(store: Arc<dyn Store>) {
+    let debate = DebateId::new();
+    let mut records = more_records(debate, &[], 4, "secret");
+    let session = session_of(debate, "2026", Status::Completed);
+    let turns = vec![turn_of(2, "secret 2"), turn_of(3, "secret 3")];
+    store.append(Append { session: Some(Box::new(session.clone())), turns, ..append_of(debate, &records) }).await.expect("append");
+    let report = more_records(debate, &records, 1, "report");
+    store.redact(records[1].tombstone(), append_of(debate, &report)).await.expect("redact");
+    records[1] = Arc::new(records[1].tombstone());
+    records.extend(report);
+    let found = loaded(&store, debate, 0).await;
+    assert_eq!(found, records);
+    assert!(found[1].is_redacted() && found[1].hash == found[1].compute_hash() && found[2].prev == found[1].hash);
+    assert_eq!(store.sessions(&Filter::default()).await, Ok(vec![session]));
+    let more = more_records(debate, &records, 1, "on");
+    store.append(append_of(debate, &more)).await.expect("the journal goes on");
+}
+
+async fn redaction_is_all_or_nothing(store: Arc<dyn Store>) {
+    let debate = DebateId::new();
+    let records = more_records(debate, &[], 2, "kept");
+    store.append(append_of(debate, &records)).await.expect("append");
+    let late = more_records(debate, &records[..1], 1, "report");
+    let conflict = store.redact(records[0].tombstone(), append_of(debate, &late)).await;
+    assert_eq!(conflict, Err(StoreError::Conflict { debate, count: 2 }));
+    let report = more_records(debate, &records, 1, "report");
+    let nowhere = Record { seq: 9, ..records[0].tombstone() };
+    assert!(matches!(store.redact(nowhere, append_of(debate, &report)).await, Err(StoreError::NotFound(_))));
+    let unknown = DebateId::new();
+    let first = more_records(unknown, &[], 1, "report");
+    assert!(matches!(store.redact(first[0].tombstone(), append_of(unknown, &first)).await, Err(StoreError::NotFound(_))));
+    assert_eq!(loaded(&store, debate, 0).await, records);
+    assert_eq!(loaded(&store, unknown, 0).await, []);
+}
+
+async fn removes_everything(store: Arc<dyn Store>) {
+    let (debate, other) = (DebateId::new(), DebateId::new());
+    for id in [debate, other] {
+        let full = Append {
+            checkpoint: Some(checkpoint_of(id, 2)),
+            session: Some(Box::new(session_of(id, "2026", Status::Completed))),
+            turns: vec![turn_of(1, "a"), turn_of(2, "b")],
+            ..append_of(id, &more_records(id, &[], 2, "text"))
+        };
+        store.append(full).await.expect("append");
+    }
+    store.remove(debate).await.expect("remove");
+    assert_eq!(loaded(&store, debate, 0).await, []);
+    assert_eq!(store.checkpoints(debate).await, Ok(vec![]));
+    let left: Vec<DebateId> = store.sessions(&Filter::default()).await.expect("sessions").iter().map(|session| session.id).collect();
+    assert_eq!((left, loaded(&store, other, 0).await.len()), (vec![other], 2), "others stay");
+    assert_eq!(store.remove(debate).await, Err(StoreError::NotFound(debate.to_string())));
+    let again = more_records(debate, &[], 1, "again");
+    let again = Append { turns: vec![turn_of(1, "again")], ..append_of(debate, &again) };
+    store.append(again).await.expect("the id can be used anew, from 1");
+}
+
+async fn takes_and_gives_up(store: Arc<dyn Store>) {
+    let debate = DebateId::new();
+    let mut written: Vec<Arc<Record>> = Vec::new();
+    for claim in [Claim::Take, Claim::Take, Claim::Keep, Claim::Release, Claim::Release, Claim::Take] {
+        let records = more_records(debate, &written, 1, "claim");
+        store.append(Append { claim, ..append_of(debate, &records) }).await.expect("the same process may always");
+        written.extend(records);
+    }
+    assert_eq!(loaded(&store, debate, 0).await, written);
+}
+
+async fn many_writers_lose_nothing(store: Arc<dyn Store>) {
+    let debates: Vec<DebateId> = (0..20).map(|_| DebateId::new()).collect();
+    // Two tasks per debate, each appending where the other lets it: a conflict says where to go on.
+    let write = |debate: DebateId, who: &'static str| {
+        let store = store.clone();
+        async move {
+            let mut done = 0;
+            while done < 15 {
+                let before = loaded(&store, debate, 0).await;
+                let records = more_records(debate, &before, 1 + done % 2, who);
+                let durability = if done % 5 == 0 { Durability::Power } else { Durability::Process };
+                match store.append(Append { durability, ..append_of(debate, &records) }).await {
+                    Ok(()) => done += 1,
+                    Err(StoreError::Conflict { count, .. }) => assert!(count > before.len() as u64),
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
+    };
+    let tasks = debates.iter().flat_map(|debate| ["ann", "bob"].map(|who| tokio::spawn(write(*debate, who))));
+    for ended in join_all(tasks.collect::<Vec<_>>()).await {
+        ended.expect("a writer");
+    }
+    for debate in debates {
+        let records = loaded(&store, debate, 0).await;
+        // 15 appends each, of which every second has two records: 8 + 14.
+        assert_eq!(records.len(), 2 * (8 + 14));
+        let mut prev = Hash::default();
+        for (record, seq) in records.iter().zip(1..) {
+            assert_eq!((record.seq, record.prev), (seq, prev), "{debate}");
+            prev = record.hash;
+        }
+        for who in ["ann", "bob"] {
+            assert_eq!(records.iter().filter(|record| record.data.contains(who)).count(), 22, "{who} in {debate}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rebut_engine::memory::MemoryStore;
+
+    #[tokio::test]
+    async fn the_store_in_memory_holds() {
+        holds(|| Arc::new(MemoryStore::new())).await;
+    }
+}
