@@ -13,7 +13,7 @@ const PRINTS: &[&str] = &["println!", "eprintln!", "print!", "eprint!"];
 pub fn opening_sentence(tree: &Tree, complaints: &mut Vec<Complaint>) {
     for (file, _) in tree.rust() {
         let block: Vec<&str> = file.text.lines().map_while(|line| line.strip_prefix("//!")).collect();
-        if !block.first().is_some_and(|line| !line.trim().is_empty()) {
+        if block.first().is_none_or(|line| line.trim().is_empty()) {
             complaints.push(Complaint::new(&file.path, 1, "open the file with a `//!` sentence that says what it is"));
         } else if !block.iter().any(|line| line.contains('.')) {
             complaints.push(Complaint::new(&file.path, 1, "the opening `//!` sentence has no end: add the period"));
