@@ -1,2 +1,36 @@
-//! x
-fn main() {}
+//! `cargo xtask <tool>`: picks the tool and turns its result into an exit code.
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask <tool>
+
+  tidy                                  check the house rules in every tracked file
+  perf [--runs N] [--quick] [--json]    measure debates against a hand-written floor";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match arguments.split_first().map(|(tool, rest)| (tool.as_str(), rest)) {
+        Some(("tidy", [])) => tidy(),
+        Some(("perf", rest)) => xtask::perf::run(rest).map_err(|error| format!("perf: {error}")),
+        // Perf starts these itself, as processes of their own.
+        Some((xtask::perf::SERVER, rest)) => xtask::perf::serve(rest).map_err(|error| format!("model server: {error}")),
+        Some((xtask::perf::SCENARIO, rest)) => xtask::perf::run_scenario(rest).map_err(|error| format!("scenario: {error}")),
+        _ => Err(USAGE.to_owned()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn tidy() -> Result<(), String> {
+    let complaints = xtask::tidy::check(&xtask::root()).map_err(|error| format!("tidy: {error}"))?;
+    for complaint in &complaints {
+        println!("{complaint}");
+    }
+    if complaints.is_empty() { Ok(()) } else { Err(format!("tidy: {} to mend", complaints.len())) }
+}

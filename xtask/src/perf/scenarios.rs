@@ -1,0 +1,199 @@
+//! The scenarios: what is measured, each in a process of its own.
+
+use super::{
+    arm::{ARMS, Arm, ArmRow, Place},
+    measure::{cpu, median, memory, peak_memory},
+    server::{Server, now},
+};
+use std::{
+    process::Command,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::task::JoinSet;
+
+/// The hidden command that runs one scenario on one arm.
+pub const SCENARIO: &str = "perf-scenario";
+
+/// One measurement.
+pub struct Scenario {
+    /// Its name in reports and on the command line.
+    pub name: &'static str,
+    /// How long the model thinks about each call.
+    pub latency: Duration,
+    /// What it yields, unit included.
+    pub metrics: &'static [&'static str],
+    /// What no program can beat, in the unit of the first metric.
+    pub bound: Option<f64>,
+    work: Work,
+}
+
+/// How many debates, and how.
+enum Work {
+    /// One after the other: the median time of one.
+    InTurn { debates: usize },
+    /// So many at any time: rate and CPU time.
+    Steady { debates: usize, at_once: usize },
+    /// All at once, with a cap on the calls in flight: wall time and peak memory.
+    Crowd { debates: usize },
+    /// From the start of a process to its first call.
+    Start { debates: usize },
+}
+
+/// How long to take over it.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Size {
+    /// A tenth of the debates where their number does not matter, to see that it works.
+    Quick,
+    /// What is reported.
+    Full,
+}
+
+/// Metrics and their values.
+pub type Values = Vec<(&'static str, f64)>;
+
+const MS: &str = "ms per debate";
+const RATE: &str = "debates/s";
+const CPU: &str = "CPU ms per debate";
+const WALL: &str = "s wall";
+const PEAK: &str = "MiB peak";
+const EACH: &str = "KiB per live debate";
+const FIRST_CALL: &str = "ms to first call";
+const BYTES: &str = "bytes per call";
+
+/// Calls in flight at most: a real limit of sockets and of providers, the same for every arm.
+const CALLS: usize = 3000;
+
+const fn row(name: &'static str, latency_ms: u64, metrics: &'static [&'static str], bound: Option<f64>, work: Work) -> Scenario {
+    Scenario { name, latency: Duration::from_millis(latency_ms), metrics, bound, work }
+}
+
+/// Everything that is measured. Resuming many open debates gets its row with the engine's arms.
+pub const SCENARIOS: &[Scenario] = &[
+    row("one debate at 50 ms", 50, &[MS, BYTES], Some(100.0), Work::InTurn { debates: 20 }),
+    row("one debate at 1 s", 1000, &[MS], Some(2000.0), Work::InTurn { debates: 3 }),
+    row("100 at a time at 0 ms", 0, &[RATE, CPU], None, Work::Steady { debates: 5000, at_once: 100 }),
+    row("1,000 at once at 1 s", 1000, &[WALL, PEAK, EACH, CPU], Some(2.0), Work::Crowd { debates: 1000 }),
+    row("10,000 at once at 1 s", 1000, &[WALL, PEAK, EACH, CPU], Some(20.0), Work::Crowd { debates: 10_000 }),
+    row("process start", 0, &[FIRST_CALL], None, Work::Start { debates: 10 }),
+];
+
+impl Scenario {
+    /// Runs it on an arm in a new process and reads what that says.
+    pub fn measure(&self, arm: &ArmRow, server: &Server, quick: bool) -> Result<Vec<(String, f64)>, String> {
+        server.forget()?;
+        let mut values = Vec::new();
+        if let Work::Start { debates } = self.work {
+            let times: Result<Vec<f64>, String> = (0..debates).map(|_| self.first_call(arm, server)).collect();
+            values.extend(median(&times?).map(|time| (FIRST_CALL.to_owned(), time)));
+            return Ok(values);
+        }
+        let output = self.command(arm, server, quick)?.output().map_err(|error| error.to_string())?;
+        if !output.status.success() {
+            return Err(format!("{} on {}: {}", self.name, arm.name, String::from_utf8_lossy(&output.stderr)));
+        }
+        for line in String::from_utf8_lossy(&output.stdout).lines() {
+            let (value, metric) = line.split_once(' ').ok_or_else(|| format!("not a value: {line}"))?;
+            values.push((metric.to_owned(), value.parse().map_err(|_| format!("not a number: {line}"))?));
+        }
+        let seen = server.seen()?;
+        if self.metrics.contains(&BYTES) && seen.calls > 0 {
+            values.push((BYTES.to_owned(), seen.bytes as f64 / seen.calls as f64));
+        }
+        Ok(values)
+    }
+
+    fn first_call(&self, arm: &ArmRow, server: &Server) -> Result<f64, String> {
+        server.forget()?;
+        let start = now();
+        let output = self.command(arm, server, true)?.output().map_err(|error| error.to_string())?;
+        let seen = server.seen()?;
+        if seen.calls == 0 {
+            return Err(format!("{} made no call: {}", arm.name, String::from_utf8_lossy(&output.stderr)));
+        }
+        Ok(seen.first.saturating_sub(start) as f64 / 1e6)
+    }
+
+    fn command(&self, arm: &ArmRow, server: &Server, quick: bool) -> Result<Command, String> {
+        let mut command = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
+        command.args([SCENARIO, arm.name, self.name, if quick { "quick" } else { "full" }]).args(server.endpoints(self.latency));
+        Ok(command)
+    }
+
+    /// Runs it in this process.
+    pub fn run<A: Arm>(&self, size: Size, open: impl FnOnce() -> Result<A, String>) -> Result<Values, String> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| error.to_string())?;
+        runtime.block_on(async {
+            let arm = Arc::new(open()?);
+            let few = |debates: usize| if size == Size::Quick { debates.div_ceil(10) } else { debates };
+            match self.work {
+                Work::InTurn { debates } => in_turn(arm, few(debates)).await,
+                Work::Steady { debates, at_once } => steady(arm, few(debates), at_once).await,
+                // The number is the point of this one.
+                Work::Crowd { debates } => crowd(arm, debates).await,
+                Work::Start { .. } => arm.debate(0).await.map(|()| Vec::new()),
+            }
+        })
+    }
+}
+
+async fn in_turn<A: Arm>(arm: Arc<A>, debates: usize) -> Result<Values, String> {
+    // The first one opens the connections.
+    arm.debate(0).await?;
+    let mut times = Vec::new();
+    for _ in 0..debates {
+        let start = Instant::now();
+        arm.debate(0).await?;
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok(median(&times).map(|time| (MS, time)).into_iter().collect())
+}
+
+async fn steady<A: Arm>(arm: Arc<A>, debates: usize, at_once: usize) -> Result<Values, String> {
+    hold(&arm, at_once, at_once).await?;
+    let (start, cpu_before) = (Instant::now(), cpu()?);
+    hold(&arm, debates, at_once).await?;
+    let (wall, cpu) = (start.elapsed(), cpu()? - cpu_before);
+    Ok(vec![(RATE, debates as f64 / wall.as_secs_f64()), (CPU, cpu.as_secs_f64() * 1e3 / debates as f64)])
+}
+
+async fn crowd<A: Arm>(arm: Arc<A>, debates: usize) -> Result<Values, String> {
+    arm.debate(0).await?;
+    let (start, cpu_before, memory_before) = (Instant::now(), cpu()?, memory()?);
+    hold(&arm, debates, debates).await?;
+    let (wall, cpu, peak) = (start.elapsed(), cpu()? - cpu_before, peak_memory()?);
+    let each = (peak - memory_before) * 1024.0 / debates as f64;
+    Ok(vec![(WALL, wall.as_secs_f64()), (PEAK, peak), (EACH, each), (CPU, cpu.as_secs_f64() * 1e3 / debates as f64)])
+}
+
+/// Holds that many debates, so many at any time.
+async fn hold<A: Arm>(arm: &Arc<A>, debates: usize, at_once: usize) -> Result<(), String> {
+    let mut running = JoinSet::new();
+    for number in 0..debates {
+        if running.len() >= at_once {
+            joined(running.join_next().await)?;
+        }
+        let arm = Arc::clone(arm);
+        running.spawn(async move { arm.debate(number).await });
+    }
+    while let Some(ended) = running.join_next().await {
+        joined(Some(ended))?;
+    }
+    Ok(())
+}
+
+fn joined(ended: Option<Result<Result<(), String>, tokio::task::JoinError>>) -> Result<(), String> {
+    ended.unwrap_or(Ok(Ok(()))).map_err(|error| error.to_string())?
+}
+
+/// The hidden command: `<arm> <scenario> <quick|full> <endpoint>…`; prints a line `<value> <metric>` for each metric.
+pub fn run_scenario(arguments: &[String]) -> Result<(), String> {
+    let [arm, scenario, size, endpoints @ ..] = arguments else { return Err("started by hand? use `cargo xtask perf`".to_owned()) };
+    let arm = ARMS.iter().find(|known| known.name == arm).ok_or("no such arm")?;
+    let scenario = SCENARIOS.iter().find(|known| known.name == scenario).ok_or("no such scenario")?;
+    let size = if size == "quick" { Size::Quick } else { Size::Full };
+    for (metric, value) in (arm.run)(scenario, size, Place { endpoints: endpoints.to_vec(), calls: CALLS })? {
+        println!("{value} {metric}");
+    }
+    Ok(())
+}
