@@ -7,11 +7,7 @@ use crate::{
     human::Human,
     place::Place,
 };
-use rebut_engine::{
-    Desk, DeskOptions,
-    model::Model,
-    store::Store,
-};
+use rebut_engine::{Desk, DeskOptions, model::Model, store::Store};
 use rebut_models::{Registry, rehearsal::RehearsalModel};
 use rebut_store::SqliteStore;
 use std::{
@@ -47,7 +43,8 @@ impl App {
 
     /// The models of this machine.
     pub fn registry(&self) -> Result<Registry, CliError> {
-        let registry = Registry::new(&self.origin.current_dir, &self.config.providers, &environment).map_err(|fault| CliError::usage(fault.message))?;
+        let registry = Registry::new(&self.origin.current_dir, &self.config.providers, &environment)
+            .map_err(|fault| CliError::usage(fault.message))?;
         let asks = !self.global.no_input;
         Ok(registry
             .with("rehearsal", Arc::new(|_: &str| Ok(Arc::new(RehearsalModel) as Arc<dyn Model>)))
@@ -83,7 +80,6 @@ pub fn user() -> String {
 pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
-
 
 fn origin(global: &GlobalArgs) -> Result<Origin, CliError> {
     let current_dir = std::env::current_dir().map_err(|error| CliError::file("enter", Path::new("."), &error))?;

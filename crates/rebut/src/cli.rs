@@ -6,7 +6,9 @@ use std::path::PathBuf;
 /// Several agents answer blind, challenge each other and are counted; you get a decision with its reasons, or an honest "contested".
 #[derive(Parser, Debug)]
 #[command(name = "rebut", version, about, args_conflicts_with_subcommands = true, arg_required_else_help = false)]
-#[command(after_help = "Exit codes: 0 decided · 1 failed · 2 usage · 3 contested · 4 no model · 5 limit reached · 7 gate rejected · 130 interrupted")]
+#[command(
+    after_help = "Exit codes: 0 decided · 1 failed · 2 usage · 3 contested · 4 no model · 5 limit reached · 7 gate rejected · 130 interrupted"
+)]
 pub struct Cli {
     /// What to do; without it, QUESTION is routed to a format.
     #[command(subcommand)]

@@ -8,9 +8,38 @@ use std::{
 
 /// Files that are never sent, whatever the configuration says.
 pub const DENIED: &[&str] = &[
-    ".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".npmrc",
-    ".pypirc", ".netrc", "_netrc", ".git-credentials", ".htpasswd", "credentials", "credentials.json", "*.kdbx", ".aws", ".ssh", ".gnupg", ".docker", "*secret*.json",
-    "*secrets*.y*ml", "service-account*.json", "*.tfstate", "*.tfvars",
+    ".env",
+    ".env.*",
+    "*.env",
+    ".envrc",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "id_rsa*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+    ".npmrc",
+    ".pypirc",
+    ".netrc",
+    "_netrc",
+    ".git-credentials",
+    ".htpasswd",
+    "credentials",
+    "credentials.json",
+    "*.kdbx",
+    ".aws",
+    ".ssh",
+    ".gnupg",
+    ".docker",
+    "*secret*.json",
+    "*secrets*.y*ml",
+    "service-account*.json",
+    "*.tfstate",
+    "*.tfvars",
 ];
 
 /// At most so much is gathered; more would not be read by anybody.
@@ -33,7 +62,11 @@ pub fn gather(names: &[PathBuf], deny: &[String]) -> Result<Gathered, CliError> 
     for name in names {
         if name.as_os_str() == "-" {
             let mut bytes = Vec::new();
-            std::io::stdin().lock().take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| CliError::failed(format!("cannot read standard input: {error}")))?;
+            std::io::stdin()
+                .lock()
+                .take(MOST_BYTES as u64 + 1)
+                .read_to_end(&mut bytes)
+                .map_err(|error| CliError::failed(format!("cannot read standard input: {error}")))?;
             gathered.add("standard input", &String::from_utf8_lossy(&bytes), names.len() > 1)?;
         } else if name.is_dir() {
             gathered.walk(name, deny)?;
@@ -60,7 +93,12 @@ impl Gathered {
 
     fn walk(&mut self, dir: &Path, deny: &[String]) -> Result<(), CliError> {
         let entries = std::fs::read_dir(dir).map_err(|error| CliError::file("read", dir, &error))?;
-        let mut paths: Vec<PathBuf> = entries.collect::<Result<Vec<_>, _>>().map_err(|error| CliError::file("read", dir, &error))?.iter().map(std::fs::DirEntry::path).collect();
+        let mut paths: Vec<PathBuf> = entries
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| CliError::file("read", dir, &error))?
+            .iter()
+            .map(std::fs::DirEntry::path)
+            .collect();
         paths.sort();
         for path in paths {
             let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
@@ -122,7 +160,17 @@ mod tests {
 
     #[test]
     fn secret_files_are_denied_by_name() {
-        for denied in [".env", "app/.env.local", "deploy/server.PEM", "/home/x/.ssh/config", "id_rsa", "a/id_ed25519.pub", ".npmrc", "prod.tfvars", "my-secret-data.json"] {
+        for denied in [
+            ".env",
+            "app/.env.local",
+            "deploy/server.PEM",
+            "/home/x/.ssh/config",
+            "id_rsa",
+            "a/id_ed25519.pub",
+            ".npmrc",
+            "prod.tfvars",
+            "my-secret-data.json",
+        ] {
             assert!(is_denied(Path::new(denied), &[]), "{denied}");
         }
         for fine in ["spec.md", "environment.md", "keys-of-success.txt", "src/env.rs", "secretary.md"] {

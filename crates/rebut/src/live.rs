@@ -130,7 +130,9 @@ fn peek(text: &str) -> String {
         summary: String,
     }
     match serde_json::from_str::<Peek>(text) {
-        Ok(peek) => format!("{} {:.2} {}", shortened(&on_one_line(&peek.option), 16), peek.confidence, shortened(&on_one_line(&peek.summary), 70)),
+        Ok(peek) => {
+            format!("{} {:.2} {}", shortened(&on_one_line(&peek.option), 16), peek.confidence, shortened(&on_one_line(&peek.summary), 70))
+        }
         Err(_) => "answered".to_owned(),
     }
 }
@@ -139,21 +141,42 @@ fn peek(text: &str) -> String {
 pub fn line(record: &Record, event: &Event) -> String {
     let agent = record.agent.as_deref().unwrap_or_default();
     match event {
-        Event::DebateStarted(started) => format!("{} {} “{}”{}", started.format, record.debate.short(), on_one_line(&started.topic), if started.rehearsal { " (rehearsal)" } else { "" }),
+        Event::DebateStarted(started) => format!(
+            "{} {} “{}”{}",
+            started.format,
+            record.debate.short(),
+            on_one_line(&started.topic),
+            if started.rehearsal { " (rehearsal)" } else { "" }
+        ),
         Event::RoundStarted(round) => format!("round {} {}: {}", record.round.unwrap_or(0), round.step, round.agents.join(", ")),
         Event::TurnStarted(started) => format!("{} asked ({})", started.turn, on_one_line(&started.model)),
-        Event::TurnFailed(failed) => format!("{} failed: {}{}", failed.turn, on_one_line(&failed.fault.to_string()), if failed.retry { ", asking again" } else { "" }),
-        Event::TurnCompleted(completed) => format!("{} answered in {:.1} s: {}", completed.turn, completed.ms as f64 / 1000.0, peek(&completed.text)),
-        Event::RoundCompleted(round) => format!("{} completed: {} answered, {} missing", round.step, round.answered.len(), round.absent.len()),
-        Event::PositionRecorded(position) => format!("{agent} holds {} ({:.2})", position.option.as_deref().unwrap_or("nothing"), position.confidence),
+        Event::TurnFailed(failed) => format!(
+            "{} failed: {}{}",
+            failed.turn,
+            on_one_line(&failed.fault.to_string()),
+            if failed.retry { ", asking again" } else { "" }
+        ),
+        Event::TurnCompleted(completed) => {
+            format!("{} answered in {:.1} s: {}", completed.turn, completed.ms as f64 / 1000.0, peek(&completed.text))
+        }
+        Event::RoundCompleted(round) => {
+            format!("{} completed: {} answered, {} missing", round.step, round.answered.len(), round.absent.len())
+        }
+        Event::PositionRecorded(position) => {
+            format!("{agent} holds {} ({:.2})", position.option.as_deref().unwrap_or("nothing"), position.confidence)
+        }
         Event::PositionChanged(position) => {
             let cited = position.because.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             let why = if position.documented { format!("because of {cited}") } else { "undocumented".to_owned() };
             format!("{agent} moved {} → {}, {why}", position.from.as_deref().unwrap_or("–"), position.option.as_deref().unwrap_or("–"))
         }
-        Event::VoteTallied(tally) => format!("agreement {:.2} of {} needed{}", tally.share, tally.threshold, if tally.reached { ": reached" } else { "" }),
+        Event::VoteTallied(tally) => {
+            format!("agreement {:.2} of {} needed{}", tally.share, tally.threshold, if tally.reached { ": reached" } else { "" })
+        }
         Event::GateOpened(gate) => format!("gate {} waits: {}", gate.gate, on_one_line(&gate.summary)),
-        Event::GateDecided(gate) => format!("gate {} {} by {}", gate.gate, if gate.approved { "approved" } else { "rejected" }, on_one_line(&gate.by)),
+        Event::GateDecided(gate) => {
+            format!("gate {} {} by {}", gate.gate, if gate.approved { "approved" } else { "rejected" }, on_one_line(&gate.by))
+        }
         Event::HumanNoted(note) => format!("note by {}: {}", on_one_line(&note.by), shortened(&on_one_line(&note.text), 100)),
         Event::HumanAnswered(answer) => format!("answered {} by {}", answer.option, on_one_line(&answer.by)),
         Event::HumanCancelled(cancelled) => format!("cancelled by {}", on_one_line(&cancelled.by)),

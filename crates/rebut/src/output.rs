@@ -50,7 +50,10 @@ pub fn form_of(file: &Path) -> Result<Form, CliError> {
         Some("json") => Ok(Form::Json),
         Some("yaml" | "yml") => Ok(Form::Yaml),
         Some("ndjson" | "jsonl") => Ok(Form::Journal),
-        _ => Err(CliError::usage(format!("cannot tell the form from `{}`", file.display())).hint("use .md, .json, .yaml, .adr.md or .ndjson")),
+        _ => {
+            Err(CliError::usage(format!("cannot tell the form from `{}`", file.display()))
+                .hint("use .md, .json, .yaml, .adr.md or .ndjson"))
+        }
     }
 }
 

@@ -48,12 +48,17 @@ pub fn choose(args: &PanelArgs, config: &Config, project: &Path, available: Vec<
     Ok(Panel { agents, chosen })
 }
 
+/// A judge's name and its model.
+type Named = (String, String);
+
 /// `risk=script:a.md` names a judge; `script:a.md` is for everybody, or one after the other when repeated.
-fn split_models(models: &[String]) -> Result<(Vec<String>, Vec<(String, String)>), CliError> {
+fn split_models(models: &[String]) -> Result<(Vec<String>, Vec<Named>), CliError> {
     let (mut everybody, mut single) = (Vec::new(), Vec::new());
     for text in models {
         match text.split_once('=') {
-            Some((judge, model)) if !judge.contains(':') && !model.is_empty() => single.push((judge.trim().to_owned(), model.trim().to_owned())),
+            Some((judge, model)) if !judge.contains(':') && !model.is_empty() => {
+                single.push((judge.trim().to_owned(), model.trim().to_owned()))
+            }
             _ if text.trim().is_empty() => return Err(CliError::usage("`-m` needs a model, e.g. `-m openai:gpt-5`")),
             _ => everybody.push(text.trim().to_owned()),
         }
@@ -67,10 +72,15 @@ fn roles_of(args: &PanelArgs) -> Vec<String> {
 
 fn named(config: &Config, name: &str) -> Result<Vec<Member>, CliError> {
     if let Some(panel) = config.panels.get(name) {
-        return if panel.members.is_empty() { Err(CliError::usage(format!("panel `{name}` has no members"))) } else { Ok(panel.members.clone()) };
+        return if panel.members.is_empty() {
+            Err(CliError::usage(format!("panel `{name}` has no members")))
+        } else {
+            Ok(panel.members.clone())
+        };
     }
     let known: Vec<&str> = config.panels.keys().map(String::as_str).chain(["auto"]).collect();
-    Err(CliError::usage(format!("there is no panel `{name}`")).hint(format!("known panels: {}; add [panels.{name}] to rebut.toml", known.join(", "))))
+    Err(CliError::usage(format!("there is no panel `{name}`"))
+        .hint(format!("known panels: {}; add [panels.{name}] to rebut.toml", known.join(", "))))
 }
 
 /// One member per role; models go round.
@@ -79,10 +89,14 @@ fn seat(roles: &[String], models: &[String]) -> Vec<Member> {
     seats.map(|(role, model)| Member { role: role.clone(), model: model.clone(), ..Member::default() }).collect()
 }
 
-fn found(roles: &[String], available: Vec<String>, single: &[(String, String)]) -> (Vec<Member>, String) {
+fn found(roles: &[String], available: Vec<String>, single: &[Named]) -> (Vec<Member>, String) {
     let all_named = roles.iter().all(|role| single.iter().any(|(judge, _)| judge == role));
     if available.is_empty() {
-        let why = if all_named { String::new() } else { "no key, no agent and no local server found: rehearsal (built in, not a model)".to_owned() };
+        let why = if all_named {
+            String::new()
+        } else {
+            "no key, no agent and no local server found: rehearsal (built in, not a model)".to_owned()
+        };
         return (seat(roles, &["rehearsal".to_owned()]), why);
     }
     let families: std::collections::BTreeSet<&str> = available.iter().map(|model| model.split(':').next().unwrap_or_default()).collect();

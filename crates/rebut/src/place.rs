@@ -24,7 +24,8 @@ impl Place {
         let user_data = || std::env::var_os("XDG_DATA_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from).or_else(home);
         let configured = config.defaults.data.as_ref().map(PathBuf::from);
         let dir = global.data.clone().or(configured).or_else(|| user_data().map(|dir| dir.join("rebut")));
-        let dir = dir.ok_or_else(|| CliError::usage("there is no place to keep debates: HOME is not set").hint("name one with --data DIR"))?;
+        let dir =
+            dir.ok_or_else(|| CliError::usage("there is no place to keep debates: HOME is not set").hint("name one with --data DIR"))?;
         Ok(Self { dir })
     }
 
@@ -53,7 +54,9 @@ impl Place {
         fs::remove_file(&fresh).map_err(|error| CliError::file("remove", &fresh, &error))?;
         match linked {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(CliError::file("write", &path, &error)),
-            _ => read_key(&path)?.map(|secret| Seal::from_secret(&secret)).ok_or_else(|| CliError::failed(format!("{} vanished", path.display()))),
+            _ => read_key(&path)?
+                .map(|secret| Seal::from_secret(&secret))
+                .ok_or_else(|| CliError::failed(format!("{} vanished", path.display()))),
         }
     }
 
@@ -79,7 +82,10 @@ impl Place {
 
 fn read_key(path: &Path) -> Result<Option<[u8; 32]>, CliError> {
     match fs::read_to_string(path) {
-        Ok(text) => decode_hex(text.trim()).map(Some).ok_or_else(|| CliError::failed(format!("{} is damaged", path.display())).hint("restore it from a backup; without it old debates cannot be verified")),
+        Ok(text) => decode_hex(text.trim()).map(Some).ok_or_else(|| {
+            CliError::failed(format!("{} is damaged", path.display()))
+                .hint("restore it from a backup; without it old debates cannot be verified")
+        }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(CliError::file("read", path, &error)),
     }

@@ -51,7 +51,11 @@ pub fn result(view: &View, paint: Paint) -> String {
 /// Money, calls, tokens, time and where to look.
 pub fn cost_line(view: &View) -> String {
     let spent = view.spent();
-    let mut parts = vec![money(&spent), plural(spent.calls.into(), "call"), format!("{} in {} out", thousands(spent.input_tokens + spent.cached_tokens), thousands(spent.output_tokens))];
+    let mut parts = vec![
+        money(&spent),
+        plural(spent.calls.into(), "call"),
+        format!("{} in {} out", thousands(spent.input_tokens + spent.cached_tokens), thousands(spent.output_tokens)),
+    ];
     if let Some(seconds) = seconds(view) {
         parts.push(format!("{seconds:.1} s"));
     }
@@ -83,13 +87,28 @@ fn write_round(text: &mut String, view: &View, round: &RoundView, paint: Paint) 
     let _ = writeln!(text, "{}", padded(&format!("Round {}  {phase}", round.round), 58) + &agreement);
     let width = round.agents.iter().map(|agent| agent.width()).max().unwrap_or(0);
     for (agent, position) in &round.positions {
-        let stance = view.started.as_ref().and_then(|started| started.agents.iter().find(|known| known.name == *agent)).map_or("", |known| &known.stance);
+        let stance = view
+            .started
+            .as_ref()
+            .and_then(|started| started.agents.iter().find(|known| known.name == *agent))
+            .map_or("", |known| &known.stance);
         let (held, words) = position_words(position, stance);
         let confidence = format!("{:.2}", position.confidence);
-        let _ = writeln!(text, "  {}  {}  {}  {words}", padded(agent, width), paint.strong(&padded(&held, 14)), confidence.trim_start_matches('0'));
+        let _ = writeln!(
+            text,
+            "  {}  {}  {}  {words}",
+            padded(agent, width),
+            paint.strong(&padded(&held, 14)),
+            confidence.trim_start_matches('0')
+        );
     }
     for absence in &round.absent {
-        let _ = writeln!(text, "  {}  {}", padded(&absence.agent, width), paint.bad(&format!("missing: {} ({})", absence.reason, shortened(&on_one_line(&absence.detail), 90))));
+        let _ = writeln!(
+            text,
+            "  {}  {}",
+            padded(&absence.agent, width),
+            paint.bad(&format!("missing: {} ({})", absence.reason, shortened(&on_one_line(&absence.detail), 90)))
+        );
     }
 }
 
@@ -121,14 +140,21 @@ fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint
                 let held = position.counted.as_deref().unwrap_or("–");
                 let _ = writeln!(text, "  dissent   {agent} → {held}: “{}”", on_one_line(&position.summary));
             }
-            for (agent, position) in last_words.iter().filter(|(_, position)| position.counted.as_deref() == Some(option) && !position.flips_if.is_empty()) {
+            for (agent, position) in
+                last_words.iter().filter(|(_, position)| position.counted.as_deref() == Some(option) && !position.flips_if.is_empty())
+            {
                 let _ = writeln!(text, "  flips if  {} ({agent})", on_one_line(&position.flips_if));
             }
         }
         Ending::Contested => {
             let _ = writeln!(text, "{}  {}", paint.attention("CONTESTED"), paint.strong(&outcome.summary));
             for (agent, position) in &last_words {
-                let _ = writeln!(text, "  {agent} favours {}: “{}”", position.counted.as_deref().unwrap_or("–"), on_one_line(&position.summary));
+                let _ = writeln!(
+                    text,
+                    "  {agent} favours {}: “{}”",
+                    position.counted.as_deref().unwrap_or("–"),
+                    on_one_line(&position.summary)
+                );
             }
             if view.answer.is_none() {
                 let letters = choices(view).iter().map(|(id, _)| id.clone()).collect::<Vec<_>>().join("|");
@@ -140,7 +166,14 @@ fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint
         }
     }
     for absence in &outcome.degraded {
-        let _ = writeln!(text, "  degraded  {} {} at {}: {}", absence.agent, absence.reason, absence.turn, shortened(&on_one_line(&absence.detail), 120));
+        let _ = writeln!(
+            text,
+            "  degraded  {} {} at {}: {}",
+            absence.agent,
+            absence.reason,
+            absence.turn,
+            shortened(&on_one_line(&absence.detail), 120)
+        );
     }
     if let Some(answer) = &view.answer {
         let why = if answer.reason.is_empty() { String::new() } else { format!(": “{}”", on_one_line(&answer.reason)) };

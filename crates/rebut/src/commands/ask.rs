@@ -6,8 +6,9 @@ use crate::{
     cli::{AskArgs, GlobalArgs},
     context,
     error::CliError,
-    output, panel,
+    output,
     paint::Paint,
+    panel,
 };
 use rebut_engine::{
     Desk, Start,
@@ -112,7 +113,9 @@ fn input(args: &AskArgs, app: &App) -> Result<Input, CliError> {
         input.question.clone_from(question);
     }
     if input.question.trim().is_empty() {
-        return Err(CliError::usage("what is the question?").hint("rebut decide \"Offline support?\" -O A=\"Online only\" -O B=\"Full offline\""));
+        return Err(
+            CliError::usage("what is the question?").hint("rebut decide \"Offline support?\" -O A=\"Online only\" -O B=\"Full offline\"")
+        );
     }
     if !args.options.is_empty() {
         input.options = parse_options(&args.options)?;
@@ -178,8 +181,10 @@ fn read_case(file: &Path) -> Result<Input, CliError> {
         _feature_dir: String,
     }
     let text = std::fs::read_to_string(file).map_err(|error| CliError::file("read", file, &error))?;
-    let Wrapped { debate_context: case } = serde_saphyr::from_str(&text).map_err(|error| CliError::usage(format!("{}: {error}", file.display())))?;
-    let context = if case.feature_name.is_empty() { case.spec_context } else { format!("Feature: {}\n\n{}", case.feature_name, case.spec_context) };
+    let Wrapped { debate_context: case } =
+        serde_saphyr::from_str(&text).map_err(|error| CliError::usage(format!("{}: {error}", file.display())))?;
+    let context =
+        if case.feature_name.is_empty() { case.spec_context } else { format!("Feature: {}\n\n{}", case.feature_name, case.spec_context) };
     Ok(Input { question_id: case.question_id, question: case.question_text, options: case.options, context })
 }
 

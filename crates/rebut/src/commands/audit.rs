@@ -70,7 +70,14 @@ fn check_head(audit: &mut Audit, head: &str) -> Result<(), CliError> {
 fn report(audit: &Audit, paint: Paint) -> String {
     if audit.ok {
         let redacted = if audit.redacted.is_empty() { String::new() } else { format!(", {} redacted", audit.redacted.len()) };
-        return format!("{} {}  {} events, sealed to {}{redacted}, head {}\n", audit.debate_id.short(), paint.good("ok"), audit.events, audit.sealed, audit.head);
+        return format!(
+            "{} {}  {} events, sealed to {}{redacted}, head {}\n",
+            audit.debate_id.short(),
+            paint.good("ok"),
+            audit.events,
+            audit.sealed,
+            audit.head
+        );
     }
     let mut text = format!("{} {}\n", audit.debate_id.short(), paint.bad("DAMAGED"));
     for problem in &audit.problems {

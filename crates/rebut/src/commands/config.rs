@@ -52,7 +52,8 @@ pub fn run(global: &GlobalArgs, command: ConfigCommand) -> Result<u8, CliError> 
         ConfigCommand::Path => {
             let app = App::open(global, &[])?;
             let shown = |path: Option<std::path::PathBuf>| path.map_or_else(|| "(none)".to_owned(), |path| path.display().to_string());
-            let state = |path: Option<std::path::PathBuf>| if path.as_ref().is_some_and(|path| path.is_file()) { "" } else { "  (not there)" };
+            let state =
+                |path: Option<std::path::PathBuf>| if path.as_ref().is_some_and(|path| path.is_file()) { "" } else { "  (not there)" };
             let (user, project) = (app.origin.user_file(), app.origin.project_file());
             output::print(&format!("project  {}\n", shown(project)))?;
             output::print(&format!("user     {}{}\n", shown(user.clone()), state(user)))?;

@@ -5,8 +5,8 @@ use crate::{
     app::App,
     cli::{DemoArgs, GlobalArgs},
     error::CliError,
-    panel::JUDGES,
     paint::Paint,
+    panel::JUDGES,
 };
 use rebut_engine::{
     Desk, DeskOptions, Start,
@@ -33,13 +33,20 @@ impl Models for Written {
 /// `rebut demo`.
 pub async fn run(global: &GlobalArgs, args: DemoArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let text: String = if args.fast { SCRIPT.lines().filter(|line| !line.starts_with("!delay")).map(|line| format!("{line}\n")).collect() } else { SCRIPT.to_owned() };
+    let text: String = if args.fast {
+        SCRIPT.lines().filter(|line| !line.starts_with("!delay")).map(|line| format!("{line}\n")).collect()
+    } else {
+        SCRIPT.to_owned()
+    };
     let script = Script::parse(text.as_bytes()).map_err(|error| CliError::failed(error.to_string()))?;
     let models = Written(Arc::new(ScriptModel::new("demo", script)));
     let options = DeskOptions { stream_deltas: true, ..DeskOptions::default() };
     let desk = Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(models), options);
     if !global.quiet {
-        eprintln!("{}", Paint::stderr(global.color).faint("demo: three judges played by a written script, through the real engine; nothing is kept"));
+        eprintln!(
+            "{}",
+            Paint::stderr(global.color).faint("demo: three judges played by a written script, through the real engine; nothing is kept")
+        );
     }
     let running = desk.start(start()?).await?;
     follow::follow(&app, &desk, running, &args.output).await

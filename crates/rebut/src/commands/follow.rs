@@ -1,12 +1,6 @@
 //! Following a run: progress, interruption, result, exit code. Every command that runs a debate ends here.
 
-use crate::{
-    app::App,
-    cli::OutputArgs,
-    error::CliError,
-    live::Progress,
-    output, text,
-};
+use crate::{app::App, cli::OutputArgs, error::CliError, live::Progress, output, text};
 use rebut_engine::{
     Desk, Running,
     clean::json_for_terminal,
@@ -78,7 +72,9 @@ async fn watch(app: &App, desk: &Desk, running: &Running, args: &OutputArgs) -> 
     Ok(view)
 }
 
-async fn next_delta(deltas: &mut Option<tokio::sync::broadcast::Receiver<rebut_engine::model::Delta>>) -> Option<rebut_engine::model::Delta> {
+async fn next_delta(
+    deltas: &mut Option<tokio::sync::broadcast::Receiver<rebut_engine::model::Delta>>,
+) -> Option<rebut_engine::model::Delta> {
     let received = match deltas {
         Some(receiver) => receiver.recv().await,
         None => std::future::pending().await,

@@ -73,7 +73,8 @@ pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliErro
     let replayed = desk.replay(id).await?;
     output::print(&for_people(&replayed.transcript))?;
     if !replayed.identical {
-        return Err(CliError::failed("the replay differs from the record").hint("the program's rules changed since; `rebut show ID --transcript` prints the record"));
+        return Err(CliError::failed("the replay differs from the record")
+            .hint("the program's rules changed since; `rebut show ID --transcript` prints the record"));
     }
     if !global.quiet {
         eprintln!("identical to the record, byte for byte; nobody was asked");

@@ -17,7 +17,10 @@ use rebut_engine::{
 
 /// `rebut ls`.
 pub async fn ls(global: &GlobalArgs, args: LsArgs) -> Result<u8, CliError> {
-    let status = args.status.as_deref().map(|word| Status::parse(word).ok_or_else(|| CliError::usage(format!("there is no status `{word}`")).hint("running, paused, completed, failed, cancelled")));
+    let status = args.status.as_deref().map(|word| {
+        Status::parse(word)
+            .ok_or_else(|| CliError::usage(format!("there is no status `{word}`")).hint("running, paused, completed, failed, cancelled"))
+    });
     let filter = Filter { status: status.transpose()?, limit: args.limit, ..Filter::default() };
     let sessions = App::open(global, &[])?.desk()?.sessions(&filter).await?;
     if args.json {
@@ -41,7 +44,14 @@ fn row(session: &Session, paint: Paint) -> String {
     let mark = if session.rehearsal { " (rehearsal)" } else { "" };
     let when = session.created_at.get(..16).unwrap_or_default().replace('T', " ");
     let topic = shortened(&on_one_line(&session.topic), 70).into_owned();
-    format!("{}  {}  {}  {}  {topic}{}\n", paint.strong(&session.id.short()), paint.faint(&when), text::padded(state, 10), text::padded(&session.format, 9), paint.faint(mark))
+    format!(
+        "{}  {}  {}  {}  {topic}{}\n",
+        paint.strong(&session.id.short()),
+        paint.faint(&when),
+        text::padded(state, 10),
+        text::padded(&session.format, 9),
+        paint.faint(mark)
+    )
 }
 
 /// `rebut show`.
@@ -73,7 +83,10 @@ pub async fn watch(global: &GlobalArgs, args: WatchArgs) -> Result<u8, CliError>
     let mut watch = desk.watch(session.id, args.after).await?;
     while let Some(record) = watch.next().await? {
         let line = match (args.stream_json, record.event()) {
-            (true, _) => json_for_terminal(&serde_json::to_string(&record.envelope()).map_err(|error| CliError::failed(error.to_string()))?).into_owned(),
+            (true, _) => {
+                json_for_terminal(&serde_json::to_string(&record.envelope()).map_err(|error| CliError::failed(error.to_string()))?)
+                    .into_owned()
+            }
             (false, Ok(Some(event))) => format!("[{}] {}", record.seq, live::line(&record, &event)),
             (false, _) => format!("[{}] {}", record.seq, on_one_line(&record.kind)),
         };

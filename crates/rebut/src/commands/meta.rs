@@ -11,7 +11,13 @@ use crate::{
     text::padded,
 };
 use clap::CommandFactory;
-use rebut_engine::{clean::{for_people, on_one_line}, event, formats::FORMATS, record::Envelope, report::Document};
+use rebut_engine::{
+    clean::{for_people, on_one_line},
+    event,
+    formats::FORMATS,
+    record::Envelope,
+    report::Document,
+};
 use serde_json::{Value, json};
 
 /// `rebut schema`.
@@ -21,13 +27,15 @@ pub fn schema(args: SchemaArgs) -> Result<u8, CliError> {
         SchemaOf::Result => schemars::schema_for!(Document).to_value(),
         SchemaOf::Event => {
             let mut envelope = schemars::schema_for!(Envelope<'static>).to_value();
-            let data: serde_json::Map<String, Value> = event::KINDS.iter().map(|(kind, schema)| ((*kind).to_owned(), schema().to_value())).collect();
+            let data: serde_json::Map<String, Value> =
+                event::KINDS.iter().map(|(kind, schema)| ((*kind).to_owned(), schema().to_value())).collect();
             envelope["x-data-by-type"] = Value::Object(data);
             envelope
         }
         SchemaOf::Reply => {
             let replies = FORMATS.iter().flat_map(|format| (format.replies)());
-            let all: serde_json::Map<String, Value> = replies.map(|schema| (schema.name.to_owned(), serde_json::from_str(&schema.json).unwrap_or_default())).collect();
+            let all: serde_json::Map<String, Value> =
+                replies.map(|schema| (schema.name.to_owned(), serde_json::from_str(&schema.json).unwrap_or_default())).collect();
             json!(all)
         }
     };

@@ -137,6 +137,7 @@ fn with_suggestion(message: &str) -> String {
 
 /// The line on which a key named in a message stands.
 fn line_of(text: &str, message: &str) -> Option<usize> {
-    let named: Vec<&str> = message.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| word.contains('_') || word.len() > 3).collect();
+    let named: Vec<&str> =
+        message.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| word.contains('_') || word.len() > 3).collect();
     text.lines().position(|line| line.split_once('=').is_some_and(|(key, _)| named.contains(&key.trim()))).map(|at| at + 1)
 }
