@@ -1,4 +1,7 @@
 //! Honest fakes and harnesses: case folders, crash harness, store conformance, simulated clock, a server of the real wire format.
 
+pub mod cases;
+pub mod clock;
 pub mod conformance;
+pub mod crash;
 pub mod openai_server;

@@ -1,0 +1,46 @@
+//! Every case folder gives what it promises, also when it is crashed at any point; and can be replayed.
+
+use rebut_engine::memory::MemoryStore;
+use rebut_testkit::{cases::Case, crash};
+use std::{path::Path, sync::Arc};
+
+fn cases() -> Vec<Case> {
+    let cases = Case::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/decide"));
+    assert!(cases.len() >= 10, "the case folders are there");
+    cases
+}
+
+#[tokio::test(start_paused = true)]
+async fn cases_give_what_they_promise() {
+    for case in cases() {
+        let (_, ran) = case.run(Arc::new(MemoryStore::new())).await.unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        case.check(&ran);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_journal_cut_after_any_event_leads_to_the_same_end() {
+    for case in cases() {
+        crash::cut_after_every_event(&case).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_at_any_append_leads_to_the_same_end() {
+    for case in cases() {
+        crash::crash_at_every_append(&case).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_case_replays_byte_for_byte_without_its_model() {
+    for case in cases() {
+        let store = Arc::new(MemoryStore::new());
+        let (id, ran) = case.run(store.clone()).await.unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        let model = case.model();
+        let replayed = case.desk(store, model.clone()).replay(id).await.unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        assert_eq!(replayed.transcript, ran.transcript, "{}", case.name);
+        assert!(replayed.identical, "{}", case.name);
+        assert_eq!(model.calls(), Vec::new(), "{}: a replay asks nobody", case.name);
+    }
+}

@@ -1,0 +1,6 @@
+//! The engine's own tests: cases and their crashes, audits, replies, steering, replay.
+
+mod audits;
+mod cases;
+mod kernel;
+mod replies;

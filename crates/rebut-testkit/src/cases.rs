@@ -1,0 +1,142 @@
+//! A case is a folder: `debate.toml` (what is asked), `script.md` (what is replied), `expected.md` (what must come out).
+
+use crate::clock::SimulatedClock;
+use rebut_engine::{
+    Desk, DeskOptions, Start,
+    agent::Role,
+    error::DeskError,
+    formats::decide::{Choice, Config, Input},
+    model::{Fault, Model, Models},
+    outcome::Outcome,
+    report,
+    seal::Seal,
+    store::Store,
+};
+use rebut_models::script::{Script, ScriptModel};
+use serde::Deserialize;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// A case, read from its folder.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The folder's name.
+    pub name: String,
+    /// What is asked.
+    pub start: Start,
+    script: Vec<u8>,
+    folder: PathBuf,
+}
+
+/// What a run of a case gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ran {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Everything that was said.
+    pub transcript: String,
+    /// Every call that reached the model: turn and attempt, sorted.
+    pub calls: Vec<(String, u32)>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DebateToml {
+    question: String,
+    #[serde(default)]
+    context: String,
+    #[serde(default)]
+    options: Vec<Choice>,
+    #[serde(default)]
+    judges: Vec<String>,
+    #[serde(default)]
+    decide: toml::Table,
+}
+
+/// One script plays everybody.
+struct Everybody(Arc<ScriptModel>);
+
+impl Models for Everybody {
+    fn open(&self, _: &str) -> Result<Arc<dyn Model>, Fault> {
+        Ok(self.0.clone())
+    }
+}
+
+impl Case {
+    /// Every case below a folder, by name.
+    pub fn all(folder: &Path) -> Vec<Case> {
+        let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let mut folders: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable folder").path()).filter(|path| path.is_dir()).collect();
+        folders.sort();
+        folders.iter().map(|folder| Case::read(folder)).collect()
+    }
+
+    /// Reads one case; a broken one fails the test that asked for it.
+    pub fn read(folder: &Path) -> Case {
+        let read = |file: &str| std::fs::read(folder.join(file)).unwrap_or_else(|error| panic!("{}/{file}: {error}", folder.display()));
+        let toml: DebateToml = toml::from_slice(&read("debate.toml")).unwrap_or_else(|error| panic!("{}/debate.toml: {error}", folder.display()));
+        let mut config = toml::Table::try_from(Config::default()).expect("settings are a table");
+        config.extend(toml.decide);
+        let judges = if toml.judges.is_empty() { ["risk", "value", "effort"].map(str::to_owned).to_vec() } else { toml.judges };
+        let input = Input { question_id: "case".to_owned(), question: toml.question, options: toml.options, context: toml.context };
+        Case {
+            name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            script: read("script.md"),
+            folder: folder.to_owned(),
+            start: Start {
+                format: "decide".to_owned(),
+                input: serde_json::to_value(input).expect("an input is JSON"),
+                config: serde_json::to_value(config).expect("settings are JSON"),
+                agents: judges.iter().map(|name| judge(name)).collect(),
+                seed: Some(7),
+                initiated_by: "case".to_owned(),
+                limits: None,
+            },
+        }
+    }
+
+    /// A fresh script.
+    pub fn model(&self) -> Arc<ScriptModel> {
+        let script = Script::parse(&self.script).unwrap_or_else(|error| panic!("{}/script.md: {error}", self.folder.display()));
+        Arc::new(ScriptModel::new(self.name.clone(), script))
+    }
+
+    /// A desk over a store, with this case's script answering for everybody.
+    pub fn desk(&self, store: Arc<dyn Store>, model: Arc<ScriptModel>) -> Desk {
+        let options = DeskOptions { clock: Arc::new(SimulatedClock::new()), seal: Some(Seal::from_secret(&[7; 32])), ..DeskOptions::default() };
+        Desk::with_options(store, Arc::new(Everybody(model)), options)
+    }
+
+    /// Runs the case without interruption.
+    pub async fn run(&self, store: Arc<dyn Store>) -> Result<(rebut_engine::DebateId, Ran), DeskError> {
+        let model = self.model();
+        let desk = self.desk(store, model.clone());
+        let (id, outcome) = desk.run(self.start.clone()).await?;
+        Ok((id, Ran { outcome, transcript: report::transcript(&desk.view(id).await?), calls: sorted(model.calls()) }))
+    }
+
+    /// Compares with `expected.md`; writes it instead when `REBUT_UPDATE_CASES` is set.
+    pub fn check(&self, ran: &Ran) {
+        let file = self.folder.join("expected.md");
+        let calls = ran.calls.iter().map(|(turn, attempt)| format!("- {turn} attempt {attempt}\n")).collect::<String>();
+        let found = format!("{}\n## Calls\n\n{calls}\nOutcome {}, exit code {}\n", ran.transcript, ran.outcome.outcome.as_str(), ran.outcome.outcome.exit_code());
+        if std::env::var_os("REBUT_UPDATE_CASES").is_some() {
+            std::fs::write(&file, &found).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        }
+        let expected = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}; run with REBUT_UPDATE_CASES=1 and read it", file.display()));
+        assert!(found == expected, "case {} differs from expected.md; it gives:\n{found}", self.name);
+    }
+}
+
+/// Calls in an order that does not depend on who was faster.
+pub fn sorted(mut calls: Vec<(String, u32)>) -> Vec<(String, u32)> {
+    calls.sort();
+    calls
+}
+
+fn judge(name: &str) -> rebut_engine::agent::Agent {
+    let role = Role::built_in(name).unwrap_or_else(|| Role::parse(name, "Weigh the case."));
+    role.played_by("script:script.md")
+}

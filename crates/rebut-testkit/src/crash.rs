@@ -1,0 +1,165 @@
+//! The crash harness: every case is cut after every event and at every append, resumed, and must end the same,
+//! with nothing recorded asked again.
+
+use crate::cases::{Case, Ran, sorted};
+use rebut_engine::{
+    DebateId,
+    event::Event,
+    memory::MemoryStore,
+    record::Record,
+    report,
+    seal::Checkpoint,
+    store::{Append, Filter, Session, Store, StoreError},
+};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+/// Cuts a case's journal after each of its events and resumes from there.
+pub async fn cut_after_every_event(case: &Case) {
+    let whole = MemoryStore::new();
+    let (id, uninterrupted) = case.run(Arc::new(whole.clone())).await.unwrap_or_else(|error| panic!("{}: {error}", case.name));
+    let records = whole.load(id, 0).await.expect("memory can be read");
+    for cut in 1..records.len() {
+        let part = MemoryStore::new();
+        let mut append = Append::new(id, 0);
+        append.records = records[..cut].iter().cloned().map(Arc::new).collect();
+        part.append(append).await.expect("memory can be written");
+        let resumed = resume(case, Arc::new(part), id).await.unwrap_or_else(|error| panic!("{} cut after event {cut}: {error}", case.name));
+        assert_same(case, &uninterrupted, &resumed, &format!("cut after event {cut}"));
+        let recorded = recorded_calls(&records[..cut]);
+        let again: Vec<_> = resumed.calls.iter().filter(|call| recorded.contains(*call)).collect();
+        assert!(again.is_empty(), "{} cut after event {cut}: asked again: {again:?}", case.name);
+        let mut all: Vec<_> = resumed.calls.iter().cloned().chain(recorded).collect();
+        all.sort();
+        assert_eq!(all, uninterrupted.calls, "{} cut after event {cut}: recorded and new calls together", case.name);
+    }
+}
+
+/// Kills a case's run at each append, before or after it is written, and again while it recovers.
+pub async fn crash_at_every_append(case: &Case) {
+    let (_, uninterrupted) = case.run(Arc::new(MemoryStore::new())).await.unwrap_or_else(|error| panic!("{}: {error}", case.name));
+    for written in [false, true] {
+        for at in 1.. {
+            let memory = MemoryStore::new();
+            let what = format!("crash at append {at}, {}", if written { "written" } else { "not written" });
+            let first = Arc::new(Fuse::new(memory.clone(), at, written));
+            if case.run(first).await.is_ok() {
+                break;
+            }
+            let Some(id) = memory.sessions(&Filter::default()).await.expect("memory can be read").first().map(|session| session.id) else { continue };
+            // The recovery crashes too, at its second append, and the next one goes through.
+            let ended = match resume(case, Arc::new(Fuse::new(memory.clone(), 2, written)), id).await {
+                Ok(ended) => Ok(ended),
+                Err(_) => resume(case, Arc::new(memory.clone()), id).await,
+            };
+            match ended {
+                Ok(resumed) => assert_same(case, &uninterrupted, &resumed, &what),
+                // The last event was written although the run did not learn of it.
+                Err(error) => assert!(written && error.contains("has ended"), "{}: {what}: {error}", case.name),
+            }
+            let records = memory.load(id, 0).await.expect("memory can be read");
+            assert_each_turn_recorded_once(case, &records, &what);
+        }
+    }
+}
+
+async fn resume(case: &Case, store: Arc<dyn Store>, id: DebateId) -> Result<Ran, String> {
+    let model = case.model();
+    let desk = case.desk(store, model.clone());
+    let running = desk.resume(id).await.map_err(|error| error.to_string())?;
+    let outcome = running.outcome().await.map_err(|error| error.to_string())?;
+    let view = desk.view(id).await.map_err(|error| error.to_string())?;
+    Ok(Ran { outcome, transcript: report::transcript(&view), calls: sorted(model.calls()) })
+}
+
+fn assert_same(case: &Case, uninterrupted: &Ran, resumed: &Ran, what: &str) {
+    assert_eq!(resumed.outcome, uninterrupted.outcome, "{}: {what}", case.name);
+    assert_eq!(resumed.transcript, uninterrupted.transcript, "{}: {what}", case.name);
+}
+
+/// Calls whose end is on record.
+fn recorded_calls(records: &[Record]) -> BTreeSet<(String, u32)> {
+    let events = records.iter().filter_map(|record| record.event().expect("events can be read"));
+    let ended = events.filter_map(|event| match event {
+        Event::TurnCompleted(completed) => Some((completed.turn.clone(), completed.attempt)),
+        Event::TurnFailed(failed) => Some((failed.turn, failed.attempt)),
+        _ => None,
+    });
+    ended.collect()
+}
+
+fn assert_each_turn_recorded_once(case: &Case, records: &[Record], what: &str) {
+    let mut seen = BTreeSet::new();
+    let mut in_flight: BTreeSet<String> = BTreeSet::new();
+    for record in records {
+        match record.event().expect("events can be read") {
+            Some(Event::TurnStarted(started)) => {
+                let again = !in_flight.insert(started.turn.clone());
+                assert_eq!(started.possibly_paid_twice, again, "{}: {what}: {}", case.name, started.turn);
+            }
+            Some(Event::TurnFailed(failed)) => {
+                in_flight.remove(&failed.turn);
+            }
+            Some(Event::TurnCompleted(completed)) => {
+                in_flight.remove(&completed.turn);
+                assert!(seen.insert(completed.turn.clone()), "{}: {what}: {} is recorded twice", case.name, completed.turn);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A store that fails for good at its n-th append: to the run above it, that is a crash.
+pub struct Fuse {
+    store: MemoryStore,
+    left: AtomicUsize,
+    written: bool,
+}
+
+impl Fuse {
+    /// Fails at append number `at`, with or without having written it.
+    pub fn new(store: MemoryStore, at: usize, written: bool) -> Self {
+        Self { store, left: AtomicUsize::new(at), written }
+    }
+}
+
+#[async_trait::async_trait]
+impl Store for Fuse {
+    async fn append(&self, append: Append) -> Result<(), StoreError> {
+        let crashed = Err(StoreError::Failed("crashed".to_owned()));
+        match self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
+            Ok(1) if self.written => self.store.append(append).await.and(crashed),
+            Ok(2..) => self.store.append(append).await,
+            _ => crashed,
+        }
+    }
+
+    async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError> {
+        self.store.load(debate, after).await
+    }
+
+    async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {
+        self.store.checkpoints(debate).await
+    }
+
+    async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
+        self.store.sessions(filter).await
+    }
+
+    async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {
+        self.store.redact(tombstone, append).await
+    }
+
+    async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
+        self.store.remove(debate).await
+    }
+
+    async fn changed_elsewhere(&self) -> Result<Vec<DebateId>, StoreError> {
+        self.store.changed_elsewhere().await
+    }
+}
