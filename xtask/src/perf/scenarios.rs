@@ -49,6 +49,12 @@ pub enum Size {
     Full,
 }
 
+impl Size {
+    fn of(self, debates: usize) -> usize {
+        if self == Self::Quick { debates.div_ceil(10) } else { debates }
+    }
+}
+
 /// Metrics and their values.
 pub type Values = Vec<(&'static str, f64)>;
 
@@ -63,6 +69,9 @@ const BYTES: &str = "bytes per call";
 
 /// Calls in flight at most: a real limit of sockets and of providers, the same for every arm.
 const CALLS: usize = 3000;
+
+/// Three agents, two rounds.
+const CALLS_PER_DEBATE: u64 = 6;
 
 const fn row(name: &'static str, latency_ms: u64, metrics: &'static [&'static str], bound: Option<f64>, work: Work) -> Scenario {
     Scenario { name, latency: Duration::from_millis(latency_ms), metrics, bound, work }
@@ -97,10 +106,24 @@ impl Scenario {
             values.push((metric.to_owned(), value.parse().map_err(|_| format!("not a number: {line}"))?));
         }
         let seen = server.seen()?;
-        if self.metrics.contains(&BYTES) && seen.calls > 0 {
+        // Arms that call more or less often than the floor cannot be compared with it.
+        if seen.calls != self.debates(if quick { Size::Quick } else { Size::Full }) as u64 * CALLS_PER_DEBATE {
+            return Err(format!("{} on {} made {} calls, not {CALLS_PER_DEBATE} per debate", self.name, arm.name, seen.calls));
+        }
+        if self.metrics.contains(&BYTES) {
             values.push((BYTES.to_owned(), seen.bytes as f64 / seen.calls as f64));
         }
         Ok(values)
+    }
+
+    /// How many debates a run holds, the warm-up included.
+    fn debates(&self, size: Size) -> usize {
+        match self.work {
+            Work::InTurn { debates } => size.of(debates) + 1,
+            Work::Steady { debates, at_once } => size.of(debates) + at_once,
+            Work::Crowd { debates } => debates + 1,
+            Work::Start { .. } => 1,
+        }
     }
 
     fn first_call(&self, arm: &ArmRow, server: &Server) -> Result<f64, String> {
@@ -125,10 +148,9 @@ impl Scenario {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| error.to_string())?;
         runtime.block_on(async {
             let arm = Arc::new(open()?);
-            let few = |debates: usize| if size == Size::Quick { debates.div_ceil(10) } else { debates };
             match self.work {
-                Work::InTurn { debates } => in_turn(arm, few(debates)).await,
-                Work::Steady { debates, at_once } => steady(arm, few(debates), at_once).await,
+                Work::InTurn { debates } => in_turn(arm, size.of(debates)).await,
+                Work::Steady { debates, at_once } => steady(arm, size.of(debates), at_once).await,
                 // The number is the point of this one.
                 Work::Crowd { debates } => crowd(arm, debates).await,
                 Work::Start { .. } => arm.debate(0).await.map(|()| Vec::new()),
