@@ -99,7 +99,7 @@ pub struct Ask<R> {
     /// The form of the reply.
     pub schema: Schema,
     /// What else must hold; may normalise.
-    pub check: Box<Check<R>>,
+    pub check: Box<Check<'static, R>>,
 }
 
 /// One agent's valid reply.

@@ -96,7 +96,7 @@ pub struct Extracted<R> {
 }
 
 /// A reply-specific check: may normalise, must explain what is wrong.
-pub type Check<R> = dyn Fn(&mut R) -> Result<(), String> + Send + Sync;
+pub type Check<'a, R> = dyn Fn(&mut R) -> Result<(), String> + Send + Sync + 'a;
 
 /// Deeper nesting than this is nobody's answer.
 const DEPTH: usize = 64;
@@ -105,7 +105,7 @@ const CANDIDATES: usize = 48;
 
 /// Finds the one valid reply in a text: bare, fenced, or amid prose. Two different valid replies are an
 /// error, not a choice; no meaning is ever read out of prose.
-pub fn extract<R: Reply>(text: &str, check: &Check<R>) -> Result<Extracted<R>, String> {
+pub fn extract<R: Reply>(text: &str, check: &Check<'_, R>) -> Result<Extracted<R>, String> {
     if let Ok(mut reply) = serde_json::from_str::<R>(text.trim()) {
         return check(&mut reply).map(|()| Extracted { reply, mended: false });
     }
@@ -124,7 +124,7 @@ pub fn extract<R: Reply>(text: &str, check: &Check<R>) -> Result<Extracted<R>, S
 struct Search<'a, R> {
     found: Option<Extracted<R>>,
     complaint: Option<String>,
-    check: &'a Check<R>,
+    check: &'a Check<'a, R>,
 }
 
 impl<R: Reply> Search<'_, R> {

@@ -68,7 +68,8 @@ impl Case {
     /// Every case below a folder, by name.
     pub fn all(folder: &Path) -> Vec<Case> {
         let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-        let mut folders: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable folder").path()).filter(|path| path.is_dir()).collect();
+        let mut folders: Vec<PathBuf> =
+            entries.map(|entry| entry.expect("a readable folder").path()).filter(|path| path.is_dir()).collect();
         folders.sort();
         folders.iter().map(|folder| Case::read(folder)).collect()
     }
@@ -76,7 +77,8 @@ impl Case {
     /// Reads one case; a broken one fails the test that asked for it.
     pub fn read(folder: &Path) -> Case {
         let read = |file: &str| std::fs::read(folder.join(file)).unwrap_or_else(|error| panic!("{}/{file}: {error}", folder.display()));
-        let toml: DebateToml = toml::from_slice(&read("debate.toml")).unwrap_or_else(|error| panic!("{}/debate.toml: {error}", folder.display()));
+        let toml: DebateToml =
+            toml::from_slice(&read("debate.toml")).unwrap_or_else(|error| panic!("{}/debate.toml: {error}", folder.display()));
         let mut config = toml::Table::try_from(Config::default()).expect("settings are a table");
         config.extend(toml.decide);
         let judges = if toml.judges.is_empty() { ["risk", "value", "effort"].map(str::to_owned).to_vec() } else { toml.judges };
@@ -105,7 +107,8 @@ impl Case {
 
     /// A desk over a store, with this case's script answering for everybody.
     pub fn desk(&self, store: Arc<dyn Store>, model: Arc<ScriptModel>) -> Desk {
-        let options = DeskOptions { clock: Arc::new(SimulatedClock::new()), seal: Some(Seal::from_secret(&[7; 32])), ..DeskOptions::default() };
+        let options =
+            DeskOptions { clock: Arc::new(SimulatedClock::new()), seal: Some(Seal::from_secret(&[7; 32])), ..DeskOptions::default() };
         Desk::with_options(store, Arc::new(Everybody(model)), options)
     }
 
@@ -121,11 +124,17 @@ impl Case {
     pub fn check(&self, ran: &Ran) {
         let file = self.folder.join("expected.md");
         let calls = ran.calls.iter().map(|(turn, attempt)| format!("- {turn} attempt {attempt}\n")).collect::<String>();
-        let found = format!("{}\n## Calls\n\n{calls}\nOutcome {}, exit code {}\n", ran.transcript, ran.outcome.outcome.as_str(), ran.outcome.outcome.exit_code());
+        let found = format!(
+            "{}\n## Calls\n\n{calls}\nOutcome {}, exit code {}\n",
+            ran.transcript,
+            ran.outcome.outcome.as_str(),
+            ran.outcome.outcome.exit_code()
+        );
         if std::env::var_os("REBUT_UPDATE_CASES").is_some() {
             std::fs::write(&file, &found).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         }
-        let expected = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}; run with REBUT_UPDATE_CASES=1 and read it", file.display()));
+        let expected = std::fs::read_to_string(&file)
+            .unwrap_or_else(|error| panic!("{}: {error}; run with REBUT_UPDATE_CASES=1 and read it", file.display()));
         assert!(found == expected, "case {} differs from expected.md; it gives:\n{found}", self.name);
     }
 }

@@ -51,7 +51,9 @@ pub async fn crash_at_every_append(case: &Case) {
             if case.run(first).await.is_ok() {
                 break;
             }
-            let Some(id) = memory.sessions(&Filter::default()).await.expect("memory can be read").first().map(|session| session.id) else { continue };
+            let Some(id) = memory.sessions(&Filter::default()).await.expect("memory can be read").first().map(|session| session.id) else {
+                continue;
+            };
             // The recovery crashes too, at its second append, and the next one goes through.
             let ended = match resume(case, Arc::new(Fuse::new(memory.clone(), 2, written)), id).await {
                 Ok(ended) => Ok(ended),

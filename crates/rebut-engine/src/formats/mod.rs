@@ -10,6 +10,7 @@ use std::{collections::BTreeMap, pin::Pin};
 pub type Run<'a> = Pin<Box<dyn Future<Output = Result<Outcome, Halt>> + Send + 'a>>;
 
 /// The rules of one kind of debate.
+#[derive(Clone, Copy)]
 pub struct Format {
     /// What users type.
     pub name: &'static str,

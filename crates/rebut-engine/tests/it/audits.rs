@@ -1,0 +1,128 @@
+//! Every way to tamper with a journal is found and its place named; a proper redaction is not tampering.
+
+use rebut_engine::{
+    DebateId,
+    audit::{Audit, ProblemKind, verify},
+    memory::MemoryStore,
+    portable::Portable,
+    record::{Hash, Record},
+    seal::{Checkpoint, Seal},
+    store::Store,
+};
+use rebut_testkit::cases::Case;
+use std::{path::Path, sync::Arc};
+
+async fn debate(name: &str) -> (DebateId, Vec<Record>, Vec<Checkpoint>, Arc<MemoryStore>, Case) {
+    let case = Case::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/decide").join(name));
+    let store = Arc::new(MemoryStore::new());
+    let (id, _) = case.run(store.clone()).await.expect("the case runs");
+    let records = store.load(id, 0).await.expect("memory can be read");
+    let checkpoints = store.checkpoints(id).await.expect("memory can be read");
+    (id, records, checkpoints, store, case)
+}
+
+fn trusted() -> Vec<String> {
+    vec![Seal::from_secret(&[7; 32]).public().to_owned()]
+}
+
+fn rehash(records: &mut [Record]) {
+    let mut head = Hash::default();
+    for record in records {
+        record.prev = head;
+        record.digest = record.compute_digest();
+        record.hash = record.compute_hash();
+        head = record.hash;
+    }
+}
+
+#[track_caller]
+fn expect(audit: &Audit, seq: u64, kind: ProblemKind) {
+    assert!(!audit.ok);
+    assert!(audit.problems.iter().any(|problem| problem.seq == seq && problem.kind == kind), "{:#?}", audit.problems);
+}
+
+#[tokio::test(start_paused = true)]
+async fn tampering_is_found_and_its_place_named() {
+    let (id, records, checkpoints, _, _) = debate("contested").await;
+    let check = |records: &[Record], checkpoints: &[Checkpoint]| verify(id, records, checkpoints, &trusted());
+    let clean = check(&records, &checkpoints);
+    assert!(clean.ok, "{clean:#?}");
+    assert_eq!(clean.sealed, records.len() as u64);
+
+    let mut edited = records.clone();
+    edited[6].data = edited[6].data.replace("0.", "1.");
+    expect(&check(&edited, &checkpoints), 7, ProblemKind::Edited);
+
+    let mut retimed = records.clone();
+    retimed[4].ts = "2020-01-01T00:00:00.000Z".to_owned();
+    expect(&check(&retimed, &checkpoints), 5, ProblemKind::Edited);
+
+    let mut gap = records.clone();
+    gap.remove(5);
+    expect(&check(&gap, &checkpoints), 6, ProblemKind::Deleted);
+
+    let cut = &records[..records.len() - 3];
+    expect(&check(cut, &checkpoints), cut.len() as u64 + 1, ProblemKind::Truncated);
+
+    let mut swapped = records.clone();
+    swapped.swap(3, 4);
+    (swapped[3].seq, swapped[4].seq) = (4, 5);
+    expect(&check(&swapped, &checkpoints), 4, ProblemKind::Reordered);
+
+    let (_, other, _, _, _) = debate("unanimous").await;
+    let mut spliced = records.clone();
+    spliced[7] = Record { debate: id, seq: 8, ..other[6].clone() };
+    expect(&check(&spliced, &checkpoints), 8, ProblemKind::Spliced);
+
+    let mut restamped = records.clone();
+    restamped[6].data = restamped[6].data.replace("0.", "1.");
+    rehash(&mut restamped);
+    let audit = check(&restamped, &checkpoints);
+    assert!(audit.problems.iter().any(|problem| problem.kind == ProblemKind::Rehashed && problem.detail.contains("event")), "{audit:#?}");
+
+    let forger = Seal::from_secret(&[8; 32]);
+    let last = restamped.last().expect("events");
+    let forged = [forger.close(id, last.seq, last.hash)];
+    expect(&check(&restamped, &forged), last.seq, ProblemKind::Unsealed);
+    expect(&check(&records, &[]), records.len() as u64, ProblemKind::Unsealed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_redaction_keeps_the_journal_valid_and_the_text_is_gone() {
+    let (id, records, _, store, case) = debate("contested").await;
+    let desk = case.desk(store.clone(), case.model());
+    let reply = records.iter().find(|record| record.kind == "turn.completed").expect("a reply");
+    desk.redact(id, reply.seq, "names a customer", "tester").await.expect("redacted");
+    let audit = desk.verify(id, &trusted()).await.expect("verified");
+    assert!(audit.ok, "{audit:#?}");
+    assert_eq!(audit.redacted, [reply.seq]);
+    let after = store.load(id, 0).await.expect("memory can be read");
+    assert!(after.iter().all(|record| !record.data.contains("Sync bugs surface late") || record.kind != "turn.completed"));
+    assert!(desk.redact(id, reply.seq, "again", "tester").await.is_err(), "once is enough");
+    assert!(desk.replay(id).await.is_err(), "what is gone cannot be replayed");
+
+    let mut silent = records.clone();
+    silent[6] = silent[6].tombstone();
+    let checkpoints = store.checkpoints(id).await.expect("memory can be read");
+    expect(&verify(id, &silent, &checkpoints[..1], &trusted()), 7, ProblemKind::Edited);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_journal_survives_the_way_through_a_file() {
+    for name in ["contested", "hostile", "rate-limited"] {
+        let (id, records, checkpoints, store, case) = debate(name).await;
+        let file = Portable { debate: id, records, checkpoints };
+        let text = file.to_ndjson().expect("a file");
+        let read = Portable::parse(&text).expect("the same journal");
+        assert_eq!(read, file, "{name}");
+        let elsewhere = Arc::new(MemoryStore::new());
+        let desk = case.desk(elsewhere.clone(), case.model());
+        assert!(desk.import(read.clone(), &trusted()).await.expect("imported").ok);
+        assert_eq!(elsewhere.load(id, 0).await, store.load(id, 0).await);
+        assert_eq!(elsewhere.turns(id), store.turns(id), "{name}: the rows are made anew");
+        assert!(desk.import(read.clone(), &trusted()).await.is_err(), "twice is an error");
+        assert!(case.desk(Arc::new(MemoryStore::new()), case.model()).import(read, &[]).await.is_err(), "an unknown key is not trusted");
+        let cut = text.lines().take(4).collect::<Vec<_>>().join("\n");
+        assert!(Portable::parse(&cut).is_err(), "a cut file is noticed");
+    }
+}

@@ -1,0 +1,111 @@
+//! Finding typed replies in whatever a model wrote: arbitrary bytes in, a value or an error out, never a panic or a guess.
+
+use proptest::prelude::*;
+use rebut_engine::{
+    formats::decide::replies::{Recommendation, Response, claim_name},
+    reply::{Reply, Schema, extract},
+};
+
+fn find(text: &str) -> Result<(String, bool), String> {
+    extract::<Recommendation>(text, &|reply| reply.check(&["A", "B", "C"])).map(|found| (found.reply.option, found.mended))
+}
+
+const GOOD: &str = r#"{"option": "B", "confidence": 0.7, "summary": "s", "claims": ["c"], "flips_if": "f"}"#;
+
+#[test]
+fn replies_are_found_where_models_put_them() {
+    let rows = [
+        (GOOD.to_owned(), Ok(("B", false))),
+        (format!("Sure!\n```json\n{GOOD}\n```\nAnything else?"), Ok(("B", false))),
+        (format!("Between {{braces}} and prose {GOOD} it stands."), Ok(("B", false))),
+        (format!("<think>A? {} no</think>{GOOD}", GOOD.replace("\"B\"", "\"A\"")), Ok(("B", false))),
+        (GOOD.replace("[\"c\"]", "[\"c\",]"), Ok(("B", true))),
+        (GOOD.replace("\"B\"", "\"option b.\""), Ok(("B", false))),
+        (GOOD.replace("0.7", "\"0.7\""), Ok(("B", false))),
+        (GOOD.replace("[\"c\"]", "[{\"text\": \"c\"}]"), Ok(("B", false))),
+        (GOOD[..GOOD.len() - 8].to_owned(), Ok(("B", true))),
+        (format!("{GOOD}\n{GOOD}"), Ok(("B", false))),
+        (format!("{GOOD} or {}", GOOD.replace("\"B\"", "\"A\"")), Err("two different answers")),
+        (GOOD.replace("\"option\": \"B\"", "\"option\": \"B\", \"option\": \"A\""), Err("duplicate field")),
+        (GOOD.replace("\"B\"", "\"D\""), Err("must be one of A, B, C")),
+        (GOOD.replace("\"B\"", "\"A or B\""), Err("must be one of")),
+        (GOOD.replace("0.7", "1.7"), Err("from 0 to 1")),
+        (GOOD.replace("0.7", "NaN"), Err("")),
+        (GOOD.replace("[\"c\"]", "[]"), Err("claims")),
+        (GOOD.replace("\"summary\": \"s\", ", ""), Err("summary")),
+        ("I cannot APPROVE option A.".to_owned(), Err("no JSON object")),
+        (String::new(), Err("no JSON object")),
+        ("{".repeat(100_000), Err("")),
+        (format!("{}{}", "[{\"a\":".repeat(5_000), GOOD), Err("")),
+    ];
+    for (text, expected) in rows {
+        let shown = text.chars().take(200).collect::<String>();
+        match (find(&text), expected) {
+            (Ok((option, mended)), Ok(wanted)) => assert_eq!((option.as_str(), mended), wanted, "{shown}"),
+            (Err(error), Err(wanted)) => assert!(error.contains(wanted), "{shown}: {error}"),
+            (found, wanted) => panic!("{shown}: {found:?} instead of {wanted:?}"),
+        }
+    }
+}
+
+#[test]
+fn claim_names_are_read_as_judges_write_them() {
+    let rows = [
+        ("J2#1", Some(("J2", 1))),
+        ("j2 #1", Some(("J2", 1))),
+        ("J12·#3", Some(("J12", 3))),
+        ("[J2-1]", Some(("J2", 1))),
+        ("J2", None),
+        ("J#1", None),
+        ("J2#0", None),
+        ("risk#1", None),
+        ("J2#999999999999999999999", None),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(claim_name(text), expected.map(|(label, number)| (label.to_owned(), number)), "{text}");
+    }
+}
+
+#[test]
+fn every_other_judge_must_be_answered() {
+    let reply = |claims: &str| {
+        format!(
+            r#"{{"option":"A","confidence":1,"summary":"s","claims":["c"],"challenges":{claims},"convinced_by":[],"change_reason":"","flips_if":""}}"#
+        )
+    };
+    let others = [("J2".to_owned(), 2), ("J3".to_owned(), 1)];
+    let find = |text: &str| extract::<Response>(text, &|reply| reply.check(&["A"], &others)).map(drop);
+    let answer = |claim: &str| format!(r#"{{"claim":"{claim}","verdict":"attack","text":"t"}}"#);
+    assert!(find(&reply(&format!("[{},{}]", answer("J2#2"), answer("J3#1")))).is_ok());
+    let one_missing = find(&reply(&format!("[{}]", answer("J2#1")))).expect_err("J3 is ignored");
+    assert!(one_missing.contains("J3"), "{one_missing}");
+    assert!(find(&reply(&format!("[{},{}]", answer("J2#1"), answer("J3#5")))).is_err(), "J3 has no fifth claim");
+}
+
+#[test]
+fn schemas_are_closed_and_complete() {
+    let schema: serde_json::Value = serde_json::from_str(&Schema::with_choices::<Response>("option", &["A", "B"]).json).expect("JSON");
+    assert_eq!(schema["properties"]["option"]["enum"], serde_json::json!(["A", "B"]));
+    assert_eq!(schema["additionalProperties"], false);
+    assert_eq!(schema["required"].as_array().map(Vec::len), schema["properties"].as_object().map(serde_json::Map::len));
+    let inner = &schema["properties"]["challenges"]["items"];
+    assert_eq!(inner["additionalProperties"], false);
+    assert!(!Response::schema().to_string().contains("$ref"), "providers want it flat");
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_text_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+        let _ = find(&String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn json_like_text_never_panics(text in r#"[{}\[\]",:\\a-cA-C0-9 .\n`]{0,400}"#) {
+        let _ = find(&text);
+    }
+
+    #[test]
+    fn prose_around_a_reply_does_not_change_it(before in "[^{}\\[\\]\"<]{0,80}", after in "[^{}\\[\\]\"<]{0,80}") {
+        prop_assert_eq!(find(&format!("{before}{GOOD}{after}")), Ok(("B".to_owned(), false)));
+    }
+}
