@@ -174,6 +174,9 @@ fn write_outcome(text: &mut String, view: &View, options: &[(String, String)]) {
         }
         Err(_) => {}
     }
+    if !outcome.degraded.is_empty() {
+        text.push('\n');
+    }
     for absence in &outcome.degraded {
         let _ = writeln!(text, "- Degraded: {} {} at `{}` ({})", absence.agent, absence.reason, absence.turn, on_one_line(&absence.detail));
     }

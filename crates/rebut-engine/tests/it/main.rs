@@ -2,5 +2,6 @@
 
 mod audits;
 mod cases;
+mod example;
 mod kernel;
 mod replies;

@@ -86,7 +86,7 @@ pub fn of(case: &Case, ledger: &Ledger, tally: &Tally, absences: &[Absence]) -> 
                 let first = ledger_first(ledger, &position.turn);
                 let moved = first.filter(|first| Some(first) != position.counted.as_ref());
                 let note = moved.map(|first| format!(" (changed from {first})")).unwrap_or_default();
-                format!("Option {} - {}{note}", counted(position), clean::on_one_line(&position.summary))
+                format!("Option {} - {}{note}", counted(position), last_word(position))
             }),
             change_log: changes(ledger),
         }),
@@ -97,7 +97,7 @@ pub fn of(case: &Case, ledger: &Ledger, tally: &Tally, absences: &[Absence]) -> 
             confidence: "REQUIRES_INPUT".to_owned(),
             distribution: tally.distribution.clone(),
             perspectives: perspectives(ledger, absences, "_favors", |position| {
-                format!("Option {} - \"{}\"\n", counted(position), clean::on_one_line(&position.summary))
+                format!("Option {} - \"{}\"\n", counted(position), last_word(position))
             }),
             user_prompt: user_prompt(case),
         }),
@@ -163,6 +163,17 @@ fn absence_note(absence: &Absence) -> String {
 fn ledger_first(ledger: &Ledger, turn: &str) -> Option<String> {
     let (_, positions) = ledger.history().find(|(_, positions)| positions.iter().any(|(_, position)| position.turn == turn))?;
     positions.first().and_then(|(_, position)| position.counted.clone())
+}
+
+/// What a judge said last; a change that does not count is told apart from what counts.
+fn last_word(position: &Position) -> String {
+    let summary = clean::on_one_line(&position.summary);
+    match &position.option {
+        Some(option) if position.option != position.counted => {
+            format!("{summary} [said for {option}, without naming what convinced it: not counted]")
+        }
+        _ => summary,
+    }
 }
 
 fn counted(position: &Position) -> &str {
