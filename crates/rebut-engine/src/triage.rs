@@ -35,6 +35,15 @@ pub struct Signal {
     pub weight: i32,
 }
 
+impl Triage {
+    /// The signals in one line.
+    pub fn describe(&self) -> String {
+        let signals = self.signals.iter().map(|signal| format!("{:+} {}", signal.weight, signal.seen)).collect::<Vec<_>>().join("; ");
+        let signals = if signals.is_empty() { "no signal".to_owned() } else { signals };
+        format!("score {} ({signals}); a debate from {WORTH_IT}", self.score)
+    }
+}
+
 /// From this score on a debate is worth it.
 pub const WORTH_IT: i32 = 3;
 

@@ -5,7 +5,7 @@ use rebut_engine::{
     Desk, DeskOptions, Start,
     agent::Role,
     error::DeskError,
-    formats::decide::{Choice, Config, Input},
+    formats::FORMATS,
     model::{Fault, Model, Models},
     outcome::Outcome,
     report,
@@ -44,15 +44,11 @@ pub struct Ran {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DebateToml {
-    question: String,
-    #[serde(default)]
-    context: String,
-    #[serde(default)]
-    options: Vec<Choice>,
+    input: toml::Table,
     #[serde(default)]
     judges: Vec<String>,
     #[serde(default)]
-    decide: toml::Table,
+    config: toml::Table,
 }
 
 /// One script plays everybody.
@@ -65,13 +61,15 @@ impl Models for Everybody {
 }
 
 impl Case {
-    /// Every case below a folder, by name.
+    /// Every case of every format: `<folder>/<format>/<case>`. A format without a case fails.
     pub fn all(folder: &Path) -> Vec<Case> {
-        let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-        let mut folders: Vec<PathBuf> =
-            entries.map(|entry| entry.expect("a readable folder").path()).filter(|path| path.is_dir()).collect();
-        folders.sort();
-        folders.iter().map(|folder| Case::read(folder)).collect()
+        let mut cases = Vec::new();
+        for format in FORMATS {
+            let found = folders_in(&folder.join(format.name));
+            assert!(!found.is_empty(), "the format {} has no case", format.name);
+            cases.extend(found.iter().map(|folder| Case::read(folder)));
+        }
+        cases
     }
 
     /// Reads one case; a broken one fails the test that asked for it.
@@ -79,17 +77,18 @@ impl Case {
         let read = |file: &str| std::fs::read(folder.join(file)).unwrap_or_else(|error| panic!("{}/{file}: {error}", folder.display()));
         let toml: DebateToml =
             toml::from_slice(&read("debate.toml")).unwrap_or_else(|error| panic!("{}/debate.toml: {error}", folder.display()));
-        let mut config = toml::Table::try_from(Config::default()).expect("settings are a table");
-        config.extend(toml.decide);
+        let named = |path: Option<&Path>| path.and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
+        let format = FORMATS.iter().find(|format| format.name == named(folder.parent())).expect("the folder above is named after a format");
+        let mut config: toml::Table = toml::from_str(format.preset).expect("presets are tables");
+        config.extend(toml.config);
         let judges = if toml.judges.is_empty() { ["risk", "value", "effort"].map(str::to_owned).to_vec() } else { toml.judges };
-        let input = Input { question_id: "case".to_owned(), question: toml.question, options: toml.options, context: toml.context };
         Case {
-            name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            name: named(Some(folder)),
             script: read("script.md"),
             folder: folder.to_owned(),
             start: Start {
-                format: "decide".to_owned(),
-                input: serde_json::to_value(input).expect("an input is JSON"),
+                format: format.name.to_owned(),
+                input: serde_json::to_value(toml.input).expect("an input is JSON"),
                 config: serde_json::to_value(config).expect("settings are JSON"),
                 agents: judges.iter().map(|name| judge(name)).collect(),
                 seed: Some(7),
@@ -143,6 +142,13 @@ impl Case {
 pub fn sorted(mut calls: Vec<(String, u32)>) -> Vec<(String, u32)> {
     calls.sort();
     calls
+}
+
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable folder").path()).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders
 }
 
 fn judge(name: &str) -> rebut_engine::agent::Agent {

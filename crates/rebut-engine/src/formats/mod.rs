@@ -1,6 +1,7 @@
 //! The table of formats. A format is one row here, one file (or folder) beside this one, and its prompts and preset.
 
 pub mod decide;
+pub mod triage;
 
 use crate::{agent::Agent, debate::Debate, error::Halt, event::Limits, outcome::Outcome, record::Hash, reply::Schema, view::View};
 use serde_json::Value;
@@ -35,7 +36,7 @@ pub struct Format {
 }
 
 /// Every format there is.
-pub const FORMATS: &[Format] = &[decide::FORMAT];
+pub const FORMATS: &[Format] = &[decide::FORMAT, triage::FORMAT];
 
 impl Format {
     /// The hash of each prompt file.

@@ -5,8 +5,8 @@ use rebut_testkit::{cases::Case, crash};
 use std::{path::Path, sync::Arc};
 
 fn cases() -> Vec<Case> {
-    let cases = Case::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/decide"));
-    assert!(cases.len() >= 10, "the case folders are there");
+    let cases = Case::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases"));
+    assert!(cases.len() >= 20, "the case folders are there");
     cases
 }
 

@@ -1,0 +1,116 @@
+//! Triage with a model: one agent says whether a question is worth a debate, beside what the rules say.
+
+use crate::{
+    agent::Agent,
+    debate::{Ask, Debate, Step},
+    error::Halt,
+    event::Limits,
+    formats::{Format, Run},
+    outcome::{Ending, Outcome},
+    prompt,
+    prompt::Template,
+    reply,
+    reply::Schema,
+    triage,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// The row of the table of formats.
+pub const FORMAT: Format = Format {
+    name: "triage",
+    version: 1,
+    about: "One agent says whether a question is worth a debate.",
+    preset: include_str!("../../presets/triage.toml"),
+    prompts: &[(Question::FILE, Question::SOURCE), (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE)],
+    replies: || vec![Schema::of::<Verdict>()],
+    check,
+    limits: |config| Limits { turn_seconds: config.get("timeout").and_then(Value::as_u64).unwrap_or(60), ..Limits::default() },
+    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
+    choices: |_| Vec::new(),
+};
+
+prompt!(
+    /// What the agent reads.
+    Question, "triage/triage.md" {
+        /// The question.
+        question: Data,
+        /// What is known.
+        context: Data,
+        /// What the rules say.
+        rules: Text,
+    }
+);
+
+/// What is triaged.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The question.
+    pub question: String,
+    /// How many options it came with.
+    #[serde(default)]
+    pub options: usize,
+    /// What is known.
+    #[serde(default)]
+    pub context: String,
+}
+
+/// What the agent says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// Whether it is worth a debate.
+    pub worth_a_debate: bool,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// How sure it is, from 0 to 1.
+    pub confidence: f64,
+}
+
+reply!(Verdict, "triage_verdict");
+
+async fn run(debate: &Debate) -> Result<Outcome, Halt> {
+    let input: Input = serde_json::from_value(debate.started().input.clone()).map_err(|error| Halt::Broken(error.to_string()))?;
+    let rules = triage::triage(&input.question, input.options, &input.context);
+    let context = if input.context.trim().is_empty() { "(none)" } else { &input.context };
+    let said = rules.describe();
+    let prompt = Question { question: &input.question, context, rules: &said }.render(debate.fence());
+    let ask = Ask { prompt, schema: Schema::of::<Verdict>(), check: Box::new(check_verdict) };
+    let step = Step::once("triage", 1);
+    match debate.turn(&step, &debate.agents()[0], ask).await? {
+        Ok(said) => {
+            let word = if said.reply.worth_a_debate { "worth a debate" } else { "one answer will do" };
+            let summary = format!("{word}: {}", crate::clean::on_one_line(&said.reply.reason));
+            let result = json!({"rules": rules, "verdict": said.reply});
+            Ok(Outcome { result, ..Outcome::without_result(Ending::Completed, summary, Vec::new()) })
+        }
+        Err(absence) => Err(Halt::NoQuorum { step: step.name, answered: 0, needed: 1, absent: vec![absence] }),
+    }
+}
+
+fn check_verdict(verdict: &mut Verdict) -> Result<(), String> {
+    match verdict {
+        Verdict { reason, .. } if reason.trim().is_empty() => Err("\"reason\" is empty".to_owned()),
+        Verdict { confidence: 0.0..=1.0, .. } => Ok(()),
+        Verdict { confidence, .. } => Err(format!("\"confidence\" must be from 0 to 1, not {confidence}")),
+    }
+}
+
+fn check(input: &Value, _: &Value, agents: &[Agent]) -> Result<String, String> {
+    let input = Input::deserialize(input).map_err(|error| format!("triage: {error}"))?;
+    if input.question.trim().is_empty() {
+        return Err("the question is empty".to_owned());
+    }
+    if agents.len() == 1 { Ok(input.question) } else { Err("triage needs exactly one agent".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prompt_and_its_struct_agree() {
+        assert_eq!(crate::prompt::mismatches::<Question>(), Vec::<String>::new());
+    }
+}
