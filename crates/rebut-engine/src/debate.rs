@@ -307,8 +307,7 @@ impl Debate {
         }
         if !opening.is_empty() {
             self.check_steering()?;
-            let durability = Some(self.journal.durability_before_call().await);
-            self.journal.append(opening, Commit { durability, ..Commit::default() }).await?;
+            self.journal.append(opening, self.journal.commit_before_call().await).await?;
         }
         let calls = exchanges.into_iter().zip(asks).map(|(exchange, (_, ask))| exchange.speak(ask));
         join_all(calls).await.into_iter().collect()

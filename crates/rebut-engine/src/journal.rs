@@ -164,9 +164,11 @@ impl Journal {
         self.end.lock().await.queued.extend(entries);
     }
 
-    /// What an append must survive before a call may leave: replies it builds on must be on the disk.
-    pub async fn durability_before_call(&self) -> Durability {
-        if self.end.lock().await.unsynced { Durability::Power } else { Durability::Process }
+    /// How to append before a call leaves: replies it builds on must be on the disk, and are sealed there.
+    pub async fn commit_before_call(&self) -> Commit {
+        let builds_on_replies = self.end.lock().await.unsynced;
+        let durability = if builds_on_replies { Durability::Power } else { Durability::Process };
+        Commit { durability: Some(durability), seal: builds_on_replies, ..Commit::default() }
     }
 
     /// How many records there are, and when that changes.

@@ -3,7 +3,7 @@
 use crate::{DebateId, event::Event};
 use serde::{Deserialize, Serialize, de::Error as _};
 use sha2::{Digest, Sha256};
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{borrow::Cow, cell::RefCell, fmt, sync::Arc};
 
 /// A SHA-256 value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -126,9 +126,7 @@ impl Record {
     /// Chains a new event behind `prev`.
     pub fn new(debate: DebateId, seq: u64, prev: Hash, ts: String, place: Place, event: &Event) -> Self {
         let data = event.to_data();
-        let mut salt = [0; 16];
-        // A salt that could not be drawn only weakens the hiding of redacted text; the chain stays sound.
-        let salt = getrandom::fill(&mut salt).ok().map(|()| salt);
+        let salt = Some(fresh_salt());
         let mut record = Self {
             debate,
             seq,
@@ -205,6 +203,28 @@ impl Record {
             data: serde_json::from_str(&self.data).unwrap_or_default(),
         }
     }
+}
+
+/// Sixteen random bytes. Drawn from the system in larger portions: a call per event would cost more than the event.
+fn fresh_salt() -> [u8; 16] {
+    thread_local! {
+        static DRAWN: RefCell<([u8; 1024], usize)> = const { RefCell::new(([0; 1024], 1024)) };
+    }
+    DRAWN.with_borrow_mut(|(bytes, used)| {
+        if *used + 16 > bytes.len() {
+            // Without randomness a redacted text could be guessed from its digest; ids are random by another path.
+            if getrandom::fill(bytes).is_err() {
+                return *DebateId::new().as_bytes();
+            }
+            *used = 0;
+        }
+        let mut salt = [0; 16];
+        salt.copy_from_slice(&bytes[*used..*used + 16]);
+        // What was handed out is not kept.
+        bytes[*used..*used + 16].fill(0);
+        *used += 16;
+        salt
+    })
 }
 
 /// What stands in the place of a redacted event's data.

@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use std::sync::Arc;
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
+};
 
 /// The form a reply must have. Declare with [`reply!`](crate::reply!).
 pub trait Reply: DeserializeOwned + Serialize + JsonSchema + PartialEq + Send + 'static {
@@ -45,14 +48,34 @@ impl Schema {
     }
 
     /// The schema of a reply type in which one field takes only the given words.
-    pub fn with_choices<R: Reply>(field: &str, choices: &[&str]) -> Self {
+    pub fn with_choices<R: Reply>(field: &'static str, choices: &[&str]) -> Self {
+        let key = (R::NAME, field, choices.join("\n"));
+        if let Some(json) = with_choices_cache().get(&key) {
+            return Self { name: R::NAME, json: json.clone() };
+        }
         let mut schema = R::schema().clone();
         if let Some(property) = schema.get_mut("properties").and_then(|all| all.get_mut(field)).and_then(Value::as_object_mut) {
             property.insert("enum".to_owned(), choices.iter().copied().map(Value::from).collect());
         }
-        Self { name: R::NAME, json: schema.to_string().into() }
+        let json: Arc<str> = schema.to_string().into();
+        let mut cache = with_choices_cache();
+        if cache.len() >= MOST_CACHED {
+            cache.clear();
+        }
+        cache.insert(key, json.clone());
+        Self { name: R::NAME, json }
     }
 }
+
+type ChoiceCache = HashMap<(&'static str, &'static str, String), Arc<str>>;
+
+/// Most debates have the options A, B and C: their schemas are made once.
+fn with_choices_cache() -> MutexGuard<'static, ChoiceCache> {
+    static CACHE: LazyLock<Mutex<ChoiceCache>> = LazyLock::new(Mutex::default);
+    CACHE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+const MOST_CACHED: usize = 256;
 
 /// A schema as strict structured output wants it: flat, closed, everything required.
 pub fn strict_schema<R: JsonSchema>() -> Value {

@@ -71,8 +71,7 @@ impl Exchange<'_> {
         let second = Exchange { debate, step, agent, turn: clarify.clone(), recorded };
         if let Some(intent) = second.intent(&prompt)? {
             debate.check_steering()?;
-            let durability = Some(debate.journal.durability_before_call().await);
-            debate.journal.append(vec![intent], Commit { durability, ..Commit::default() }).await?;
+            debate.journal.append(vec![intent], debate.journal.commit_before_call().await).await?;
         }
         let failed = match second.reply(&prompt, &ask.schema).await? {
             Ok(reply) => match extract(&reply.text, &*ask.check) {

@@ -21,16 +21,23 @@ impl Desk {
     pub async fn watch(&self, id: DebateId, after: u64) -> Result<Watch, DeskError> {
         self.listen_elsewhere();
         let grown = self.inner.live().get(&id).map(|live| live.journal.grown());
-        let watch = Watch {
-            desk: self.clone(),
-            id,
-            seen: after,
-            waiting: VecDeque::new(),
-            grown,
-            elsewhere: self.inner.elsewhere.subscribe(),
-            over: false,
+        let elsewhere = self.inner.elsewhere.subscribe();
+        let (seen, waiting): (Vec<Record>, VecDeque<Record>) = {
+            let mut records = self.records(id).await?;
+            let rest = records.split_off(records.iter().take_while(|record| record.seq <= after).count());
+            (records, rest.into())
         };
-        if self.inner.store.load(id, 0).await?.is_empty() { Err(DeskError::NotFound(id.to_string())) } else { Ok(watch) }
+        let over = seen.iter().fold(false, is_over);
+        Ok(Watch { desk: self.clone(), id, seen: after, waiting, grown, elsewhere, over })
+    }
+}
+
+/// Whether a debate is over after one more event.
+fn is_over(before: bool, record: &Record) -> bool {
+    match &*record.kind {
+        "debate.completed" | "debate.paused" => true,
+        "debate.resumed" => false,
+        _ => before,
     }
 }
 
@@ -40,11 +47,7 @@ impl Watch {
         loop {
             if let Some(record) = self.waiting.pop_front() {
                 self.seen = record.seq;
-                self.over = match &*record.kind {
-                    "debate.completed" | "debate.paused" => true,
-                    "debate.resumed" => false,
-                    _ => self.over,
-                };
+                self.over = is_over(self.over, &record);
                 return Ok(Some(record));
             }
             if let Some(grown) = &mut self.grown {

@@ -5,7 +5,11 @@ pub mod triage;
 
 use crate::{agent::Agent, debate::Debate, error::Halt, event::Limits, outcome::Outcome, record::Hash, reply::Schema, view::View};
 use serde_json::Value;
-use std::{collections::BTreeMap, pin::Pin};
+use std::{
+    collections::BTreeMap,
+    pin::Pin,
+    sync::{Mutex, PoisonError},
+};
 
 /// The future of a format's run.
 pub type Run<'a> = Pin<Box<dyn Future<Output = Result<Outcome, Halt>> + Send + 'a>>;
@@ -41,6 +45,10 @@ pub const FORMATS: &[Format] = &[decide::FORMAT, triage::FORMAT];
 impl Format {
     /// The hash of each prompt file.
     pub fn prompt_hashes(&self) -> BTreeMap<String, Hash> {
-        self.prompts.iter().map(|(file, source)| ((*file).to_owned(), Hash::of(source.as_bytes()))).collect()
+        // Every debate pins them, and they never change while the program runs.
+        static KNOWN: Mutex<BTreeMap<&str, Hash>> = Mutex::new(BTreeMap::new());
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let hashes = self.prompts.iter().map(|(file, source)| (*file, *known.entry(file).or_insert_with(|| Hash::of(source.as_bytes()))));
+        hashes.map(|(file, hash)| (file.to_owned(), hash)).collect()
     }
 }
