@@ -1,5 +1,6 @@
 //! Every way to tamper with a journal is found and its place named; a proper redaction is not tampering.
 
+use proptest::prelude::*;
 use rebut_engine::{
     DebateId,
     audit::{Audit, ProblemKind, verify},
@@ -10,7 +11,10 @@ use rebut_engine::{
     store::Store,
 };
 use rebut_testkit::cases::Case;
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 
 async fn debate(name: &str) -> (DebateId, Vec<Record>, Vec<Checkpoint>, Arc<MemoryStore>, Case) {
     let case = Case::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/decide").join(name));
@@ -124,5 +128,37 @@ async fn a_journal_survives_the_way_through_a_file() {
         assert!(case.desk(Arc::new(MemoryStore::new()), case.model()).import(read, &[]).await.is_err(), "an unknown key is not trusted");
         let cut = text.lines().take(4).collect::<Vec<_>>().join("\n");
         assert!(Portable::parse(&cut).is_err(), "a cut file is noticed");
+    }
+}
+
+/// The file of one debate, made once for all the mutations below.
+fn exported() -> &'static (Portable, String) {
+    static FILE: OnceLock<(Portable, String)> = OnceLock::new();
+    FILE.get_or_init(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().expect("a runtime");
+        let (debate, records, checkpoints, _, _) = runtime.block_on(debate("convinced-in-round-2"));
+        let file = Portable { debate, records, checkpoints };
+        let text = file.to_ndjson().expect("a file");
+        (file, text)
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_changed_byte_of_a_journal_goes_unnoticed(at in any::<prop::sample::Index>(), byte in 0x20u8..0x7f) {
+        let (original, text) = exported();
+        let mut bytes = text.clone().into_bytes();
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        let Ok(changed) = String::from_utf8(bytes) else { return Ok(()) };
+        if let Ok(file) = Portable::parse(&changed) {
+            let audit = verify(file.debate, &file.records, &file.checkpoints, &trusted());
+            prop_assert!(!audit.ok || file == *original, "byte {} became {:?} unnoticed", at, byte as char);
+        }
+    }
+
+    #[test]
+    fn arbitrary_journal_files_are_read_or_refused(lines in prop::collection::vec(".{0,200}", 0..6)) {
+        let _ = Portable::parse(&lines.join("\n"));
     }
 }
