@@ -41,9 +41,8 @@ fn steps(place: &str, body: &[&str]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for line in body {
         match (line.strip_prefix("$ "), steps.last_mut()) {
+            (_, Some(step)) if is_open(&step.command) => step.command = format!("{}\n{line}", step.command),
             (Some(command), _) => steps.push(Step { command: command.to_owned(), shown: Vec::new() }),
-            // A command that ends in a backslash goes on in the next line.
-            (None, Some(step)) if step.command.ends_with('\\') => step.command = format!("{}\n{line}", step.command),
             (None, Some(step)) => step.shown.push(line.trim().to_owned()),
             (None, None) => panic!("{place}: output before any command: {line}"),
         }
@@ -52,9 +51,18 @@ fn steps(place: &str, body: &[&str]) -> Vec<Step> {
     steps
 }
 
+/// Whether a command goes on in the next line: after a backslash, or inside `<<'END'`.
+fn is_open(command: &str) -> bool {
+    let end = command.split_once("<<'").and_then(|(_, rest)| rest.split('\'').next());
+    command.ends_with('\\') || end.is_some_and(|end| !command.lines().any(|line| line == end))
+}
+
 /// Whether a shown line is in the output. `…` stands for any text within a line, such as ids and times.
 pub fn is_shown(shown: &str, output: &str) -> bool {
     let pieces: Vec<&str> = shown.split('…').map(str::trim).collect();
+    if pieces.iter().all(|piece| piece.is_empty()) {
+        return true;
+    }
     output.lines().any(|line| {
         let mut rest = line;
         pieces.iter().all(|piece| match rest.find(piece) {
@@ -69,9 +77,10 @@ pub fn is_shown(shown: &str, output: &str) -> bool {
 
 #[test]
 fn blocks_are_read_as_documented() {
-    let page = "text\n```console exit=3\n$ one \\\n  more\nout\n\n$ two\n```\n```toml\n$ no\n```\n";
-    let step = |command: &str, shown: &[&str]| Step { command: command.to_owned(), shown: shown.iter().map(|line| (*line).to_owned()).collect() };
-    let steps = vec![step("one \\\n  more", &["out", ""]), step("two", &[])];
+    let page = "text\n```console exit=3\n$ one \\\n  more\nout\n\n$ two <<'END'\n$ in\nEND\n```\n```toml\n$ no\n```\n";
+    let step =
+        |command: &str, shown: &[&str]| Step { command: command.to_owned(), shown: shown.iter().map(|line| (*line).to_owned()).collect() };
+    let steps = vec![step("one \\\n  more", &["out", ""]), step("two <<'END'\n$ in\nEND", &[])];
     assert_eq!(of("p.md", page), [Block { place: "p.md:2".to_owned(), steps, exit: 3 }]);
     for (shown, found) in [("b c", true), ("a … d", true), ("d … a", false), ("…", true), ("x", false), ("2 … 3", false)] {
         assert_eq!(is_shown(shown, "1 2\na b c d\n3"), found, "{shown}");

@@ -13,7 +13,8 @@ fn every_page_is_listed_and_every_listed_page_exists() {
 
 #[test]
 fn every_relative_link_leads_somewhere() {
-    let mut pages: Vec<String> = ["README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG", "AGENTS"].map(|name| format!("{name}.md")).to_vec();
+    let mut pages: Vec<String> =
+        ["README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG", "AGENTS"].map(|name| format!("{name}.md")).to_vec();
     pages.extend(markdown("docs").into_iter().filter(|page| !page.starts_with("docs/book/")));
     pages.extend(markdown("examples"));
     let mut dead = Vec::new();
@@ -35,6 +36,10 @@ fn leads(page: &str, target: &str) -> bool {
     let folder = Path::new(page).parent().unwrap_or(Path::new(""));
     let path = if file.is_empty() { root().join(page) } else { root().join(folder).join(file) };
     let Ok(path) = path.canonicalize() else { return false };
+    // The book is built from its own folder; what is outside is not there for its readers.
+    if page.starts_with("docs/src/") && !path.starts_with(root().join("docs/src")) {
+        return false;
+    }
     heading.is_empty() || std::fs::read_to_string(path).is_ok_and(|text| headings(&text).iter().any(|known| known == heading))
 }
 

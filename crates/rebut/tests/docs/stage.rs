@@ -11,7 +11,7 @@ use std::{
 };
 
 /// Commands that are shown but not run here: they build or check the repository itself.
-const NOT_RUN: &[&str] = &["./check", "cargo install --path crates/rebut", "mdbook serve docs"];
+const NOT_RUN: &[&str] = &["./check", "cargo install --path crates/rebut"];
 
 /// How the documents run the program from a clone; here it is built already.
 const FROM_A_CLONE: &str = "cargo run --release -p rebut -- ";
@@ -36,7 +36,8 @@ fn set(stage: &Path) {
     }
     copy(&root().join("examples"), &stage.join("project/examples"));
     // A model server that happens to run on this machine must not answer.
-    let nobody = ["ollama", "lmstudio", "llamacpp", "vllm"].map(|name| format!("[providers.{name}]\nbase_url = \"http://127.0.0.1:9/v1\"\n"));
+    let nobody =
+        ["ollama", "lmstudio", "llamacpp", "vllm"].map(|name| format!("[providers.{name}]\nbase_url = \"http://127.0.0.1:9/v1\"\n"));
     fs::write(stage.join("home/.config/rebut/config.toml"), nobody.concat()).expect("a file");
 }
 
@@ -72,7 +73,7 @@ fn check(step: &Step, exit: i32, stage: &Path) -> Result<(), String> {
 
 /// In the documents, the word `ID` stands for the newest debate.
 fn with_id(command: &str, stage: &Path) -> String {
-    if !command.split([' ', '\n']).any(|word| word == "ID") {
+    if !command.split(' ').any(|word| word == "ID") {
         return command.to_owned();
     }
     let newest = run("rebut ls -n 1", stage);
