@@ -208,6 +208,9 @@ pub struct TurnCompleted {
     pub usage: Option<Usage>,
     /// How long it took, in milliseconds.
     pub ms: u64,
+    /// The debate it was copied from, in a fork: paid there, not here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copied_from: Option<DebateId>,
 }
 
 /// A round is over.

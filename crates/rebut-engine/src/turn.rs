@@ -173,6 +173,7 @@ impl Exchange<'_> {
             finish: answer.finish,
             usage: answer.usage,
             ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            copied_from: None,
         };
         let place = self.step.place(Some(&self.agent.name));
         let row = Some(turn_row(&place, &self.agent.role, &completed));

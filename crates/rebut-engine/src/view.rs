@@ -92,6 +92,8 @@ pub struct TurnView {
     pub state: TurnState,
     /// Whether a call in flight at a crash may have been paid too.
     pub possibly_paid_twice: bool,
+    /// Whether it was taken over from another debate, which paid for it.
+    pub copied: bool,
 }
 
 /// Where a turn stands.
@@ -199,7 +201,7 @@ impl View {
             if turn.possibly_paid_twice {
                 spent.possibly_paid_twice.push(turn.turn.clone());
             }
-            if turn.state != TurnState::Done {
+            if turn.state != TurnState::Done || turn.copied {
                 continue;
             }
             spent.calls += 1;
@@ -256,10 +258,11 @@ impl View {
                 turn.state = if failed.retry { TurnState::Thinking } else { TurnState::Failed };
             }
             Event::TurnCompleted(completed) => {
-                let TurnCompleted { turn: name, model, answered_by, text, usage, ms, .. } = *completed;
+                let TurnCompleted { turn: name, model, answered_by, text, usage, ms, copied_from, .. } = *completed;
                 let turn = self.turn_mut(&name, record);
                 turn.model = answered_by.unwrap_or(model);
                 (turn.text, turn.usage, turn.ms, turn.state) = (text, usage, ms, TurnState::Done);
+                turn.copied = copied_from.is_some();
             }
             _ => {}
         }

@@ -10,6 +10,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
     ("rebut-store", &["rebut-engine"]),
     ("rebut-testkit", &["rebut-engine", "rebut-models", "rebut-store"]),
     ("rebut", &["rebut-engine", "rebut-models", "rebut-store"]),
+    ("rebut-fuzz", &["rebut-engine", "rebut-models"]),
     ("xtask", &["rebut-engine", "rebut-models", "rebut-store", "rebut-testkit"]),
 ];
 

@@ -6,7 +6,7 @@ use crate::{
     audit::{self, Audit},
     debate::Steer,
     error::{DeskError, Halt},
-    event::{Event, EventRedacted, ForkedFrom, RoundStarted, Started},
+    event::{Event, EventRedacted, ForkedFrom, RoundStarted, Started, TurnCompleted},
     journal::{Commit, Entry},
     memory::MemoryStore,
     model::Deltas,
@@ -15,7 +15,7 @@ use crate::{
     record::{Hash, Place, Record},
     replay::{Recorded, Recording},
     report,
-    store::{Append, Claim, Durability},
+    store::{Append, Durability, Session},
     view::{self, View},
 };
 use serde_json::Value;
@@ -149,23 +149,16 @@ impl Desk {
         Ok(audit::verify(id, &records, &checkpoints, trusted))
     }
 
-    /// Takes an event's text out of the journal. The chain stays valid and says so.
-    pub async fn redact(&self, id: DebateId, seq: u64, reason: &str, by: &str) -> Result<(), DeskError> {
+    /// Takes an event's text out of the journal; the chain stays valid and says so. Returns the events that still hold
+    /// sentences of it: what was derived from a reply quotes it.
+    pub async fn redact(&self, id: DebateId, seq: u64, reason: &str, by: &str) -> Result<Vec<u64>, DeskError> {
         if self.inner.live().contains_key(&id) {
             return Err(DeskError::WrongState(format!("debate {} is running; redact it when it has ended", id.short())));
         }
         let records = self.records(id).await?;
-        let record = records.iter().find(|record| record.seq == seq).ok_or_else(|| DeskError::NotFound(format!("event {seq} of {id}")))?;
-        match &*record.kind {
-            "event.redacted" => return Err(DeskError::BadRequest("a redaction cannot be redacted".to_owned())),
-            "debate.started" => {
-                return Err(DeskError::BadRequest(
-                    "the first event holds the rules of the debate; remove the debate instead (`rebut rm`)".to_owned(),
-                ));
-            }
-            _ if record.is_redacted() => return Err(DeskError::WrongState(format!("event {seq} is redacted already"))),
-            _ => {}
-        }
+        let record = records.iter().find(|record| record.seq == seq);
+        let record = record.ok_or_else(|| DeskError::NotFound(format!("event {seq} of {id}")))?;
+        check_redactable(record)?;
         let head = records.last().map_or(Hash::default(), |record| record.hash);
         let count = records.len() as u64;
         let event = Event::EventRedacted(EventRedacted { seq, reason: reason.to_owned(), by: by.to_owned() });
@@ -175,8 +168,13 @@ impl Desk {
         append.checkpoint = self.inner.seal.as_ref().map(|seal| seal.close(id, count + 1, announced.hash));
         append.records = vec![Arc::new(announced)];
         append.durability = Durability::Power;
-        append.claim = Claim::Keep;
-        Ok(self.inner.store.redact(record.tombstone(), append).await?)
+        if record.kind == "debate.completed" {
+            // The session row repeats the outcome.
+            let session = View::of(&records).session();
+            append.session = session.map(|session| Box::new(Session { outcome: None, ..session }));
+        }
+        self.inner.store.redact(record.tombstone(), append).await?;
+        Ok(still_quoted(record, &records))
     }
 
     /// Removes a debate.
@@ -185,6 +183,45 @@ impl Desk {
             return Err(DeskError::WrongState(format!("debate {} is running; cancel it first", id.short())));
         }
         Ok(self.inner.store.remove(id).await?)
+    }
+}
+
+fn check_redactable(record: &Record) -> Result<(), DeskError> {
+    match &*record.kind {
+        "event.redacted" => Err(DeskError::BadRequest("a redaction cannot be redacted".to_owned())),
+        "debate.started" => {
+            let what = "the first event holds the rules of the debate; remove the debate instead (`rebut rm`)";
+            Err(DeskError::BadRequest(what.to_owned()))
+        }
+        _ if record.is_redacted() => Err(DeskError::WrongState(format!("event {} is redacted already", record.seq))),
+        _ => Ok(()),
+    }
+}
+
+/// Events besides `record` that hold a sentence of it.
+fn still_quoted(record: &Record, all: &[Record]) -> Vec<u64> {
+    let mut sentences = Vec::new();
+    collect_texts(&serde_json::from_str(&record.data).unwrap_or_default(), &mut sentences);
+    let others = all.iter().filter(|other| other.seq != record.seq && !other.is_redacted());
+    let holds = |other: &Record| {
+        let mut texts = Vec::new();
+        collect_texts(&serde_json::from_str(&other.data).unwrap_or_default(), &mut texts);
+        sentences.iter().any(|sentence| texts.iter().any(|text| text.contains(sentence.as_str())))
+    };
+    others.filter(|other| holds(other)).map(|other| other.seq).collect()
+}
+
+/// Every text of some length in a value; a text that is JSON itself is looked into.
+fn collect_texts(value: &Value, texts: &mut Vec<String>) {
+    match value {
+        Value::String(text) => match serde_json::from_str::<Value>(text) {
+            Ok(inner @ (Value::Object(_) | Value::Array(_))) => collect_texts(&inner, texts),
+            _ if text.chars().count() >= 16 => texts.push(text.clone()),
+            _ => {}
+        },
+        Value::Array(list) => list.iter().for_each(|item| collect_texts(item, texts)),
+        Value::Object(map) => map.values().for_each(|item| collect_texts(item, texts)),
+        _ => {}
     }
 }
 
@@ -259,6 +296,7 @@ fn copy_turns(records: &[Record], kept: &[String]) -> Vec<Entry> {
             Event::TurnCompleted(completed) if kept.iter().any(|step| step == step_of(&completed.turn)) => {
                 let role = place.agent.as_deref().unwrap_or_default().to_owned();
                 let row = Some(view::turn_row(&place, &role, &completed));
+                let completed = Box::new(TurnCompleted { copied_from: Some(completed.copied_from.unwrap_or(record.debate)), ..*completed });
                 copies.push(Entry { place, row, event: Event::TurnCompleted(completed) });
             }
             Event::TurnFailed(failed) if !failed.retry && kept.iter().any(|step| step == step_of(&failed.turn)) => {

@@ -157,10 +157,13 @@ impl Desk {
         Ok((id, running.outcome().await?))
     }
 
-    /// The debate whose id starts with `prefix`.
+    /// The debate whose id starts with `prefix`; `last` is the newest.
     pub async fn find(&self, prefix: &str) -> Result<Session, DeskError> {
         let prefix = prefix.trim().to_lowercase();
-        let filter = Filter { prefix: Some(prefix.clone()), limit: 4, ..Filter::default() };
+        let filter = match prefix.as_str() {
+            "last" => Filter { limit: 1, ..Filter::default() },
+            _ => Filter { prefix: Some(prefix.clone()), limit: 4, ..Filter::default() },
+        };
         let mut found = if prefix.is_empty() { Vec::new() } else { self.inner.store.sessions(&filter).await? };
         match found.len() {
             0 => Err(DeskError::NotFound(prefix)),

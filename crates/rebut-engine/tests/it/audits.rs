@@ -96,7 +96,13 @@ async fn a_redaction_keeps_the_journal_valid_and_the_text_is_gone() {
     let (id, records, _, store, case) = debate("contested").await;
     let desk = case.desk(store.clone(), case.model());
     let reply = records.iter().find(|record| record.kind == "turn.completed").expect("a reply");
-    desk.redact(id, reply.seq, "names a customer", "tester").await.expect("redacted");
+    let quoting = desk.redact(id, reply.seq, "names a customer", "tester").await.expect("redacted");
+    let derived: Vec<u64> = records
+        .iter()
+        .filter(|record| record.kind.starts_with("position.") && record.agent == reply.agent)
+        .map(|record| record.seq)
+        .collect();
+    assert!(quoting.contains(&derived[0]), "what quotes it is named: {quoting:?}");
     let audit = desk.verify(id, &trusted()).await.expect("verified");
     assert!(audit.ok, "{audit:#?}");
     assert_eq!(audit.redacted, [reply.seq]);

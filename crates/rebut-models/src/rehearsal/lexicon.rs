@@ -65,7 +65,8 @@ const TABLE: &[(Lens, f64, &str)] = &[
         Lens::Effort,
         -1.0,
         "cost costly expensive effort complex complexity complicated hard harder hardest difficult difficulty rewrite refactor migrate training learn hire \
-         hiring maintain maintenance overhead burden license licence fee manual manually duplicate boilerplate steep debt pay price deadline tight understaffed",
+         hiring maintain maintenance overhead burden license licence fee manual manually duplicate boilerplate steep
+         debt pay price deadline tight understaffed",
     ),
     (Lens::Effort, -0.5, "require extra additional integrate integration setup configure operational operate specialist budget legacy"),
     (
@@ -81,7 +82,8 @@ const TABLE: &[(Lens, f64, &str)] = &[
 const SERIOUS: &str = "corrupt corruption leak breach unsafe injury loss lose hazard patient";
 
 /// Words that turn round what follows them.
-const TURNS: &str = "no not never without none cannot neither nor hardly rarely less lower low fewer few reduce avoid prevent eliminate remove stop nobody nothing lack minimal";
+const TURNS: &str = "no not never without none cannot neither nor hardly rarely less lower low fewer few reduce avoid prevent
+    eliminate remove stop nobody nothing lack minimal";
 /// Words that turn round what stands just before them: "the risk is low".
 const TURNS_BACK: &[&str] =
     &["low", "lower", "minimal", "none", "negligible", "small", "unlikely", "stop", "stops", "suffer", "suffers", "wait"];

@@ -63,7 +63,8 @@ mod tests {
 
     #[test]
     fn positions_are_read_and_anything_else_is_not() {
-        let text = "J1 (sceptical) recommends A, confidence 0.80: it is safe: really\n  J1#1: No loss.\n  J9#1: not its own\n  J1#2: Known.\n\nJ2 recommends B, confidence 7: no\n";
+        let text = "J1 (sceptical) recommends A, confidence 0.80: it is safe: really\n  J1#1: No loss.\n  J9#1: not its own\n  \
+            J1#2: Known.\n\nJ2 recommends B, confidence 7: no\n";
         let found = others(text);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].judge, found[0].option, found[0].confidence), ("J1", "A", 0.8));

@@ -73,7 +73,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_in_the_holes_breaks_it(question in any_text(), options in any_text(), context in any_text(), notes in any_text(), own in any_text(), others in any_text()) {
+    fn nothing_in_the_holes_breaks_it(
+        question in any_text(),
+        options in any_text(),
+        context in any_text(),
+        notes in any_text(),
+        own in any_text(),
+        others in any_text(),
+    ) {
         let case = Case { question: &question, options: &options, context: &context, notes: &notes, own: &own, others: &others };
         speak(&case);
         speak(&Case { options: cases::OFFLINE.options, ..case });
