@@ -1,10 +1,12 @@
 //! The arms: whoever can hold one debate of six calls, and the table of them.
 
 use super::{
+    case::Prompts,
+    engine::Engine,
     floor::Floor,
     scenarios::{Scenario, Size, Values},
 };
-use std::future::Future;
+use std::{future::Future, path::PathBuf};
 
 /// Holds debates of three agents and two rounds, six calls each, against the model server.
 pub trait Arm: Send + Sync + 'static {
@@ -18,6 +20,21 @@ pub struct Place {
     pub endpoints: Vec<String>,
     /// Calls in flight at most.
     pub calls: usize,
+    /// A folder on the disk for what the whole run shares and for databases.
+    pub folder: PathBuf,
+}
+
+impl Place {
+    /// The file of the texts the engine sends.
+    pub fn prompts_file(folder: &std::path::Path) -> PathBuf {
+        folder.join("prompts.json")
+    }
+
+    /// The texts the engine sends.
+    pub fn prompts(&self) -> Result<Prompts, String> {
+        let file = std::fs::read(Self::prompts_file(&self.folder)).map_err(|error| format!("the recorded prompts: {error}"))?;
+        serde_json::from_slice(&file).map_err(|error| format!("the recorded prompts: {error}"))
+    }
 }
 
 /// A row of the table of arms.
@@ -25,10 +42,14 @@ pub struct ArmRow {
     /// Its name in reports and on the command line.
     pub name: &'static str,
     /// Runs a scenario on it. Generic code is made for each arm here, so that none pays for being one of many.
-    pub run: fn(&Scenario, Size, Place) -> Result<Values, String>,
+    pub run: fn(&Scenario, Size, &Place) -> Result<Values, String>,
+    /// Whether it keeps what it did: only such a one has something to resume, and is what the binary is made of.
+    pub durable: bool,
 }
 
 /// The arms; the first is what the others are compared with.
-///
-/// The engine's arms (`rebut`, with a journal in memory, and `rebut-sqlite`, with one on the disk) get a row each.
-pub const ARMS: &[ArmRow] = &[ArmRow { name: "floor", run: |scenario, size, place| scenario.run(size, || Floor::new(place)) }];
+pub const ARMS: &[ArmRow] = &[
+    ArmRow { name: "floor", durable: false, run: |scenario, size, place| scenario.run(size, || Floor::new(place)) },
+    ArmRow { name: "rebut", durable: false, run: |scenario, size, place| scenario.run(size, || Engine::in_memory(place)) },
+    ArmRow { name: "rebut-sqlite", durable: true, run: |scenario, size, place| scenario.run(size, || Engine::on_disk(place)) },
+];

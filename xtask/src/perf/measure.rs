@@ -27,6 +27,12 @@ pub fn memory() -> Result<f64, String> {
     status("VmRSS:")
 }
 
+/// How busy the machine is: the load of the last 1, 5 and 15 minutes.
+pub fn load() -> Result<String, String> {
+    let load = fs::read_to_string("/proc/loadavg").map_err(|error| format!("/proc/loadavg: {error}"))?;
+    Ok(load.split(' ').take(3).collect::<Vec<_>>().join(" "))
+}
+
 fn status(field: &str) -> Result<f64, String> {
     let status = fs::read_to_string("/proc/self/status").map_err(|error| format!("/proc/self/status: {error}"))?;
     let line = status.lines().find_map(|line| line.strip_prefix(field));

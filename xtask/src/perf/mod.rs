@@ -4,20 +4,27 @@
 //! take turns, so that a slow minute of the machine hits them all alike.
 
 mod arm;
+mod binary;
+mod case;
+mod engine;
 mod floor;
 mod measure;
 mod reply;
 mod report;
+mod resume;
 mod scenarios;
 mod server;
+mod targets;
 
 pub use scenarios::{SCENARIO, run_scenario};
 pub use server::{SERVER, serve};
 
+use rebut_engine::memory::MemoryStore;
 use report::Report;
 use scenarios::SCENARIOS;
 use server::Server;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+use tempfile::TempDir;
 
 /// What the user asked for.
 struct Options {
@@ -31,13 +38,16 @@ struct Options {
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let options = Options::parse(arguments)?;
     let server = Server::spawn()?;
+    let folder = folder()?;
+    record_prompts(folder.path())?;
+    let load = measure::load()?;
     let mut report = Report::default();
     for scenario in SCENARIOS.iter().filter(|scenario| options.only.as_ref().is_none_or(|only| scenario.name.contains(only.as_str()))) {
         let mut samples: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
         for run in 0..options.runs {
             for arm in arm::ARMS {
                 eprint!("\r{:<60}", format!("{} ({}), {} of {}", scenario.name, arm.name, run + 1, options.runs));
-                for (metric, value) in scenario.measure(arm, &server, options.quick)? {
+                for (metric, value) in scenario.measure(arm, &server, folder.path(), options.quick)? {
                     let name = scenario.metrics.iter().find(|known| **known == metric).ok_or(format!("unknown metric {metric}"))?;
                     samples.entry((name, arm.name)).or_default().push(value);
                 }
@@ -47,7 +57,24 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
     eprintln!("\r{:<60}", "");
     println!("{}", if options.json { report.json().to_string() } else { report.table() });
+    eprintln!("load average before: {load}; after: {}", measure::load()?);
     Ok(())
+}
+
+/// In the build folder: databases must be on a disk, and the system's folder for temporary files may be memory.
+fn folder() -> Result<TempDir, String> {
+    let target = crate::root().join("target");
+    std::fs::create_dir_all(&target)
+        .and_then(|()| tempfile::Builder::new().prefix("perf").tempdir_in(&target))
+        .map_err(|error| error.to_string())
+}
+
+/// Records what the engine sends, for the floor.
+fn record_prompts(folder: &Path) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
+    let (_, prompts) = runtime.block_on(case::rehearse(Arc::new(MemoryStore::new()), &engine::model(0)))?;
+    let json = serde_json::to_vec(&prompts).map_err(|error| error.to_string())?;
+    std::fs::write(arm::Place::prompts_file(folder), json).map_err(|error| error.to_string())
 }
 
 impl Options {

@@ -10,6 +10,16 @@ const OTHERS_END: &[u8] = b"The panel did not agree";
 
 /// A chat completion for the request with this body.
 pub fn completion(body: &[u8]) -> String {
+    json!({
+        "id": "perf", "object": "chat.completion", "created": 0, "model": "perf",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": said(body)}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 700, "completion_tokens": 120, "total_tokens": 820},
+    })
+    .to_string()
+}
+
+/// What the judge who is asked so says.
+pub fn said(body: &[u8]) -> String {
     let stance = after(body, STANCE).unwrap_or_default();
     let option = CHOICES.iter().find(|(word, _)| stance.starts_with(word.as_bytes())).map_or("A", |(_, option)| option);
     let mut reply = json!({
@@ -27,12 +37,7 @@ pub fn completion(body: &[u8]) -> String {
         reply["convinced_by"] = json!([]);
         reply["change_reason"] = json!("");
     }
-    json!({
-        "id": "perf", "object": "chat.completion", "created": 0, "model": "perf",
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": reply.to_string()}, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 700, "completion_tokens": 120, "total_tokens": 820},
-    })
-    .to_string()
+    reply.to_string()
 }
 
 /// Quotes inside a message are escaped, so a word between bare quotes is the schema's name, not the prompt's.
@@ -80,7 +85,7 @@ fn after<'a>(text: &'a [u8], pattern: &[u8]) -> Option<&'a [u8]> {
 mod tests {
     use super::*;
 
-    fn said(stance: &str, user: &str, schema: Option<&str>) -> Value {
+    fn asked(stance: &str, user: &str, schema: Option<&str>) -> Value {
         let system = format!("Your stance is {stance}.");
         let request = json!({
             "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
@@ -95,10 +100,10 @@ mod tests {
     fn each_stance_keeps_its_option() {
         let second = "The other judges, under neutral names:\nJ2#1 a\nJ2#2 b\nJ3#1 c\nThe panel did not agree, \"convinced_by\" J7#1";
         for (stance, option) in CHOICES {
-            let first = said(stance, "the word \"response\" in a question", Some("recommendation"));
+            let first = asked(stance, "the word \"response\" in a question", Some("recommendation"));
             assert_eq!((first["option"].as_str(), first.get("challenges")), (Some(option), None), "{stance}");
             for schema in [Some("response"), None] {
-                let reply = said(stance, second, schema);
+                let reply = asked(stance, second, schema);
                 let attacked: Vec<&str> =
                     reply["challenges"].as_array().expect("a list").iter().filter_map(|c| c["claim"].as_str()).collect();
                 assert_eq!((reply["option"].as_str(), attacked), (Some(option), vec!["J2#1", "J3#1"]), "{stance} {schema:?}");

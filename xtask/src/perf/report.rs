@@ -1,6 +1,6 @@
 //! The report: medians, ratios to the floor and to what no program can beat, as a table or as JSON.
 
-use super::{arm::ARMS, measure::median, scenarios::Scenario};
+use super::{arm::ARMS, measure::median, scenarios::Scenario, targets};
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -30,8 +30,10 @@ impl Report {
 
     /// For people.
     pub fn table(&self) -> String {
-        let mut table =
-            format!("{:<24}{:<22}{:<14}{:>10}{:>22}{:>9}{:>10}", "scenario", "metric", "arm", "median", "from … to", "× floor", "× bound");
+        let mut table = format!(
+            "{:<24}{:<22}{:<14}{:>10}{:>22}{:>9}{:>10}  target",
+            "scenario", "metric", "arm", "median", "from … to", "× floor", "× bound"
+        );
         for row in &self.rows {
             let floor = row.floor();
             for (arm, samples) in &row.samples {
@@ -39,8 +41,12 @@ impl Report {
                 let (least, most) = samples.iter().fold((f64::MAX, f64::MIN), |(least, most), value| (least.min(*value), most.max(*value)));
                 let range = format!("{} … {}", number(least), number(most));
                 let ratio = |to: Option<f64>| to.map(|to| format!("{:.3}", middle / to)).unwrap_or_default();
-                let (scenario, metric, middle) = (row.scenario, row.metric, number(middle));
-                let line = format!("{scenario:<24}{metric:<22}{arm:<14}{middle:>10}{range:>22}{:>9}{:>10}", ratio(floor), ratio(row.bound));
+                let target = targets::verdict((row.scenario, row.metric, arm), middle, floor, row.bound);
+                let target =
+                    target.map(|(reached, words)| format!("{words} {}", if reached { "reached" } else { "MISSED" })).unwrap_or_default();
+                let (scenario, metric, to_floor, to_bound, middle) =
+                    (row.scenario, row.metric, ratio(floor), ratio(row.bound), number(middle));
+                let line = format!("{scenario:<24}{metric:<22}{arm:<14}{middle:>10}{range:>22}{to_floor:>9}{to_bound:>10}  {target}");
                 // Writing to a string cannot fail.
                 let _ = write!(table, "\n{}", line.trim_end());
             }
@@ -64,7 +70,9 @@ impl Row {
         let arm = |(arm, samples): &(&str, Vec<f64>)| {
             let middle = median(samples);
             let ratio = middle.zip(floor).map(|(middle, floor)| middle / floor);
-            ((*arm).to_owned(), json!({"median": middle, "samples": samples, "ratio_to_floor": ratio}))
+            let reached = middle.and_then(|middle| targets::verdict((self.scenario, self.metric, arm), middle, floor, self.bound));
+            let reached = reached.map(|(reached, _)| reached);
+            ((*arm).to_owned(), json!({"median": middle, "samples": samples, "ratio_to_floor": ratio, "target_reached": reached}))
         };
         let arms: Map<String, Value> = self.samples.iter().map(arm).collect();
         json!({"scenario": self.scenario, "metric": self.metric, "bound": self.bound, "arms": arms})

@@ -1,0 +1,43 @@
+//! The program people start: the release binary with a configuration that names the model server.
+
+use super::case::{OPTIONS, QUESTION};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// The built binary and the folder it is started in.
+pub struct Binary {
+    program: PathBuf,
+    folder: PathBuf,
+}
+
+impl Binary {
+    /// Builds it if it is not up to date, and writes its configuration.
+    pub fn new(folder: &Path, endpoint: &str) -> Result<Self, String> {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut build = Command::new(cargo);
+        build.args(["build", "--quiet", "--release", "--package", "rebut"]).current_dir(crate::root()).stdout(Stdio::null());
+        match build.status() {
+            Ok(status) if status.success() => {}
+            Ok(status) => return Err(format!("building the binary: {status}")),
+            Err(error) => return Err(format!("building the binary: {error}")),
+        }
+        let folder = folder.join("binary");
+        let configuration = format!("[providers.perf]\nbase_url = \"{endpoint}\"\n");
+        let written = fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join("rebut.toml"), configuration));
+        written.map_err(|error| format!("{}: {error}", folder.display()))?;
+        Ok(Self { program: crate::root().join("target").join("release").join("rebut"), folder })
+    }
+
+    /// One debate on the command line.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["decide", QUESTION, "-m", "perf:perf", "--json", "--quiet", "--no-input", "--data", "data"]);
+        command.args(OPTIONS.iter().flat_map(|option| ["-O", option]));
+        // Nobody's own settings must take part.
+        command.env("XDG_CONFIG_HOME", &self.folder).env_remove("REBUT_CONFIG").current_dir(&self.folder);
+        command
+    }
+}
