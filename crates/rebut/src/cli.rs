@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 /// Several agents answer blind, challenge each other and are counted; you get a decision with its reasons, or an honest "contested".
 #[derive(Parser, Debug)]
-#[command(name = "rebut", version, about, args_conflicts_with_subcommands = true, arg_required_else_help = false)]
+#[command(name = "rebut", version, about, arg_required_else_help = false)]
+#[command(override_usage = "rebut [OPTIONS] <QUESTION>\n       rebut [GLOBAL OPTIONS] <COMMAND> …")]
 #[command(
     after_help = "Exit codes: 0 decided · 1 failed · 2 usage · 3 contested · 4 no model · 5 limit reached · 7 gate rejected · 130 interrupted"
 )]
@@ -109,7 +110,7 @@ pub enum Command {
 }
 
 /// A question and how to debate it.
-#[derive(Args, Debug, Clone, Default)]
+#[derive(Args, Debug, Clone, Default, PartialEq)]
 pub struct AskArgs {
     /// The question
     #[arg(value_name = "QUESTION")]
@@ -153,7 +154,7 @@ pub struct AskArgs {
 }
 
 /// Who takes part.
-#[derive(Args, Debug, Clone, Default)]
+#[derive(Args, Debug, Clone, Default, PartialEq)]
 pub struct PanelArgs {
     /// A panel from rebut.toml, or `auto`
     #[arg(short, long, value_name = "NAME")]
@@ -170,7 +171,7 @@ pub struct PanelArgs {
 }
 
 /// How to print the result.
-#[derive(Args, Debug, Clone, Default)]
+#[derive(Args, Debug, Clone, Default, PartialEq)]
 pub struct OutputArgs {
     /// Also write the result to FILE; the ending tells how: md, json, yaml, adr.md, ndjson; repeat
     #[arg(short, long, value_name = "FILE")]

@@ -6,7 +6,10 @@ use crate::{
     error::CliError,
     roles,
 };
-use rebut_engine::agent::Agent;
+use rebut_engine::{
+    agent::Agent,
+    clean::{is_hostile, on_one_line},
+};
 use std::path::Path;
 
 /// The judges of decide when nobody says otherwise.
@@ -33,7 +36,10 @@ pub fn choose(args: &PanelArgs, config: &Config, project: &Path, available: Vec<
     let (everybody, single) = split_models(&args.models)?;
     let (members, mut chosen) = match wanted {
         Some(name) => (named(config, name)?, format!("panel {name}")),
-        None if !everybody.is_empty() => (seat(&roles_of(args), &everybody), everybody.join(", ")),
+        None if !everybody.is_empty() => {
+            let roles = roles_of(args);
+            (seat(&roles, &everybody), format!("{} played by {}", roles.join(", "), everybody.join(", ")))
+        }
         None => found(&roles_of(args), available, &single),
     };
     let mut agents = members.iter().map(|member| agent(member, project)).collect::<Result<Vec<_>, _>>()?;
@@ -108,9 +114,14 @@ fn found(roles: &[String], available: Vec<String>, single: &[Named]) -> (Vec<Mem
 fn agent(member: &Member, project: &Path) -> Result<Agent, CliError> {
     let role = roles::find(project, &member.role)?;
     let played = role.played_by(member.model.clone());
+    let name = member.name.as_deref().map_or(played.name, Into::into);
+    // Names stand everywhere a debate is shown, so they must not be able to steer a terminal.
+    if name.chars().any(|c| is_hostile(c) || c.is_whitespace()) {
+        return Err(CliError::usage(format!("`{}` cannot be a judge's name", on_one_line(&name))).hint("use letters, digits and dashes"));
+    }
     Ok(Agent {
-        name: member.name.as_deref().map_or(played.name, Into::into),
-        stance: member.stance.clone().unwrap_or(played.stance),
+        name,
+        stance: on_one_line(member.stance.as_deref().unwrap_or(&played.stance)),
         temperature: member.temperature,
         max_tokens: member.max_tokens,
         ..played

@@ -155,7 +155,10 @@ impl Desk {
             return Err(DeskError::WrongState(format!("debate {} is running; redact it when it has ended", id.short())));
         }
         let records = self.records(id).await?;
-        let record = records.iter().find(|record| record.seq == seq).ok_or_else(|| DeskError::NotFound(format!("event {seq} of {id}")))?;
+        let record = records
+            .iter()
+            .find(|record| record.seq == seq)
+            .ok_or_else(|| DeskError::BadRequest(format!("debate {} has no event {seq}", id.short())))?;
         match &*record.kind {
             "event.redacted" => return Err(DeskError::BadRequest("a redaction cannot be redacted".to_owned())),
             "debate.started" => {

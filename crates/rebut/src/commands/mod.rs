@@ -13,13 +13,19 @@ mod steer;
 mod triage;
 
 use crate::{
-    cli::{Cli, Command},
+    cli::{AskArgs, Cli, Command},
     error::CliError,
 };
 
 /// Runs what was typed. Returns the exit code.
 pub async fn run(cli: Cli) -> Result<u8, CliError> {
     let global = cli.global;
+    // Flags of a question in front of a command would be silently lost.
+    if cli.command.is_some() && cli.ask != AskArgs::default() {
+        return Err(
+            CliError::usage("a question or its flags stand before the command").hint("write them behind it: rebut decide \"…\" -O A=…")
+        );
+    }
     match cli.command {
         None => ask::route(&global, cli.ask).await,
         Some(Command::Decide(args)) => ask::decide(&global, *args).await,

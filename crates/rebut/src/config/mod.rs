@@ -71,6 +71,7 @@ impl Config {
             decide: None,
         };
         let mut table = toml::Table::try_from(file).map_err(|error| CliError::failed(error.to_string()))?;
+        table.retain(|_, value| value.as_table().is_none_or(|section| !section.is_empty()));
         table.extend(self.formats.clone());
         toml::to_string(&table).map_err(|error| CliError::failed(error.to_string()))
     }
