@@ -178,7 +178,8 @@ impl Desk {
         append.checkpoint = self.inner.seal.as_ref().map(|seal| seal.close(id, count + 1, announced.hash));
         append.records = vec![Arc::new(announced)];
         append.durability = Durability::Power;
-        append.claim = Claim::Keep;
+        append.claim = Claim::Release;
+        self.take_over(id, count).await?;
         Ok(self.inner.store.redact(record.tombstone(), append).await?)
     }
 
@@ -187,7 +188,17 @@ impl Desk {
         if self.inner.live().contains_key(&id) {
             return Err(DeskError::WrongState(format!("debate {} is running; cancel it first", id.short())));
         }
+        // Its last number rather than how many there are: a damaged journal can be removed too.
+        let count = self.inner.store.load(id, 0).await?.last().map_or(0, |record| record.seq);
+        self.take_over(id, count).await?;
         Ok(self.inner.store.remove(id).await?)
+    }
+
+    /// Claims a debate, so that neither another process is running it nor starts to. Refused where one does.
+    async fn take_over(&self, id: DebateId, count: u64) -> Result<(), DeskError> {
+        let mut append = Append::new(id, count);
+        append.claim = Claim::Take;
+        Ok(self.inner.store.append(append).await?)
     }
 }
 
