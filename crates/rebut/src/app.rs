@@ -25,6 +25,8 @@ pub struct App {
     pub config: Config,
     /// Where debates are kept.
     pub place: Place,
+    /// Whether what this command runs is kept there.
+    pub keeps: bool,
 }
 
 impl App {
@@ -33,7 +35,7 @@ impl App {
         let origin = origin(global)?;
         let config = Config::load(&origin, set)?;
         let place = Place::find(global, &config)?;
-        Ok(Self { global: global.clone(), origin, config, place })
+        Ok(Self { global: global.clone(), origin, config, place, keeps: true })
     }
 
     /// The project's directory.

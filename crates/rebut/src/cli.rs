@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 /// Several agents answer blind, challenge each other and are counted; you get a decision with its reasons, or an honest "contested".
 #[derive(Parser, Debug)]
-#[command(name = "rebut", version, about, args_conflicts_with_subcommands = true, arg_required_else_help = false)]
+#[command(name = "rebut", version, about, arg_required_else_help = false)]
+#[command(override_usage = "rebut [OPTIONS] <QUESTION>\n       rebut [GLOBAL OPTIONS] <COMMAND> …")]
 #[command(
     after_help = "Exit codes: 0 decided · 1 failed · 2 usage · 3 contested · 4 no model · 5 limit reached · 7 gate rejected · 130 interrupted"
 )]
@@ -109,7 +110,7 @@ pub enum Command {
 }
 
 /// A question and how to debate it.
-#[derive(Args, Debug, Clone, Default)]
+#[derive(Args, Debug, Clone, Default, PartialEq)]
 pub struct AskArgs {
     /// The question
     #[arg(value_name = "QUESTION")]
@@ -123,6 +124,9 @@ pub struct AskArgs {
     /// Read question, options and context from a `debate_context` YAML file
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
+    /// Ask further about an earlier debate: its options, and what was known and said there, become yours
+    #[arg(long, value_name = "ID", conflicts_with = "from")]
+    pub follow: Option<String>,
     /// The question's id, for file names and results
     #[arg(long, value_name = "ID")]
     pub question_id: Option<String>,
@@ -153,7 +157,7 @@ pub struct AskArgs {
 }
 
 /// Who takes part.
-#[derive(Args, Debug, Clone, Default)]
+#[derive(Args, Debug, Clone, Default, PartialEq)]
 pub struct PanelArgs {
     /// A panel from rebut.toml, or `auto`
     #[arg(short, long, value_name = "NAME")]
@@ -170,7 +174,7 @@ pub struct PanelArgs {
 }
 
 /// How to print the result.
-#[derive(Args, Debug, Clone, Default)]
+#[derive(Args, Debug, Clone, Default, PartialEq)]
 pub struct OutputArgs {
     /// Also write the result to FILE; the ending tells how: md, json, yaml, adr.md, ndjson; repeat
     #[arg(short, long, value_name = "FILE")]
@@ -429,6 +433,9 @@ pub struct TriageArgs {
     /// What there is to know
     #[arg(short, long, value_name = "PATH")]
     pub context: Vec<PathBuf>,
+    /// Ask this model too; its word outranks the rules
+    #[arg(short, long, value_name = "MODEL")]
+    pub model: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -32,9 +32,10 @@ impl CliError {
         Self { message: message.into(), hint: None, code: Ending::NoModel.exit_code() }
     }
 
-    /// A file could not be read or written.
+    /// A file could not be read or written. One that is not there was named wrongly: that is a usage error.
     pub fn file(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
-        Self::failed(format!("cannot {doing} {}: {error}", path.display()))
+        let message = format!("cannot {doing} {}: {error}", path.display());
+        if error.kind() == std::io::ErrorKind::NotFound && doing == "read" { Self::usage(message) } else { Self::failed(message) }
     }
 
     /// What to do about it.

@@ -46,7 +46,8 @@ impl Model for Human {
 fn fill_in(heading: &str, case: &str, schema: &Value) -> Result<String, Fault> {
     let _turn = KEYBOARD.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let gone = |error: std::io::Error| Fault::new(FaultKind::Unavailable, format!("the terminal went away: {error}"));
-    let (mut input, mut output) = (std::io::stdin().lock(), std::io::stderr().lock());
+    // Standard error is not locked: an interruption must be able to say something meanwhile.
+    let (mut input, mut output) = (std::io::stdin().lock(), std::io::stderr());
     writeln!(output, "\n=== {heading} ===\n{}\n", for_people(case)).map_err(gone)?;
     form(schema, "", &mut input, &mut output).map(|reply| reply.to_string()).map_err(gone)
 }

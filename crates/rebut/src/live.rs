@@ -24,20 +24,21 @@ pub enum Progress {
 pub struct Spinners {
     all: MultiProgress,
     bars: HashMap<String, (ProgressBar, usize)>,
+    ended: Vec<ProgressBar>,
     heading: ProgressBar,
 }
 
 impl Progress {
-    /// What fits the flags and the terminal.
-    pub fn new(global: &GlobalArgs) -> Self {
+    /// What fits the flags and the terminal. While a person is one of the judges nothing is shown: the first round is blind.
+    pub fn new(global: &GlobalArgs, person_answers: bool) -> Self {
         let interactive = std::io::stderr().is_terminal() && !global.plain && std::env::var_os("CI").is_none();
-        match (global.quiet, interactive) {
+        match (global.quiet || person_answers, interactive) {
             (true, _) => Self::Silent,
             (false, false) => Self::Lines(Paint::stderr(global.color)),
             (false, true) => {
                 let all = MultiProgress::new();
                 let heading = all.add(ProgressBar::new_spinner().with_style(style("{msg:.dim}")));
-                Self::Spinners(Box::new(Spinners { all, bars: HashMap::new(), heading }))
+                Self::Spinners(Box::new(Spinners { all, bars: HashMap::new(), ended: Vec::new(), heading }))
             }
         }
     }
@@ -68,8 +69,7 @@ impl Progress {
     pub fn say(&self, text: &str) {
         match self {
             Self::Spinners(spinners) => spinners.all.suspend(|| eprintln!("{text}")),
-            Self::Lines(_) => eprintln!("{text}"),
-            Self::Silent => {}
+            Self::Lines(_) | Self::Silent => eprintln!("{text}"),
         }
     }
 
@@ -77,7 +77,7 @@ impl Progress {
     pub fn finish(&mut self) {
         if let Self::Spinners(spinners) = self {
             spinners.heading.finish_and_clear();
-            for (bar, _) in spinners.bars.values() {
+            for bar in spinners.bars.values().map(|(bar, _)| bar).chain(&spinners.ended) {
                 bar.finish_and_clear();
             }
         }
@@ -88,6 +88,7 @@ impl Spinners {
     fn event(&mut self, record: &Record, event: &Event) {
         match event {
             Event::RoundStarted(round) => {
+                self.ended.drain(..).for_each(|bar| bar.finish_and_clear());
                 let phase = if record.round == Some(1) { "blind" } else { record.phase.as_deref().unwrap_or_default() };
                 self.heading.set_message(format!("Round {} {phase}: {}", record.round.unwrap_or(0), round.agents.join(", ")));
             }
@@ -114,9 +115,11 @@ impl Spinners {
     }
 
     fn end(&mut self, turn: &str, message: &str) {
-        if let Some((bar, _)) = self.bars.get(turn) {
+        // Taken out, so that pieces of text that arrive late no longer change the line.
+        if let Some((bar, _)) = self.bars.remove(turn) {
             bar.set_style(style("  · {prefix} {msg}"));
             bar.finish_with_message(message.to_owned());
+            self.ended.push(bar);
         }
     }
 }
@@ -148,7 +151,9 @@ pub fn line(record: &Record, event: &Event) -> String {
             on_one_line(&started.topic),
             if started.rehearsal { " (rehearsal)" } else { "" }
         ),
-        Event::RoundStarted(round) => format!("round {} {}: {}", record.round.unwrap_or(0), round.step, round.agents.join(", ")),
+        Event::RoundStarted(round) => {
+            format!("round {}, {}: {}", record.round.unwrap_or(0), record.phase.as_deref().unwrap_or(&round.step), round.agents.join(", "))
+        }
         Event::TurnStarted(started) => format!("{} asked ({})", started.turn, on_one_line(&started.model)),
         Event::TurnFailed(failed) => format!(
             "{} failed: {}{}",

@@ -1,7 +1,8 @@
 //! Writing results: to standard output, and to files by their ending.
 
 use crate::{
-    cli::{Form, GlobalArgs, OutputArgs},
+    app::App,
+    cli::{Form, OutputArgs},
     error::CliError,
     paint::Paint,
     text,
@@ -28,17 +29,31 @@ pub fn print_json(value: &impl serde::Serialize) -> Result<(), CliError> {
 }
 
 /// Prints a debate's result as asked, and writes the files asked for.
-pub async fn result(desk: &Desk, view: &View, output: &OutputArgs, global: &GlobalArgs) -> Result<(), CliError> {
+pub async fn result(desk: &Desk, view: &View, output: &OutputArgs, app: &App) -> Result<(), CliError> {
+    if output.json {
+        print_json(&report::document(view))?;
+    } else if !output.stream_json {
+        print(&text::result(view, app.keeps, Paint::stdout(app.global.color)))?;
+    }
+    // Last: a file that cannot be written must not take the result away.
     for file in &output.output {
         write_file(desk, view, form_of(file)?, file).await?;
     }
-    if output.json {
-        print_json(&report::document(view))
-    } else if output.stream_json {
-        Ok(())
-    } else {
-        print(&text::result(view, Paint::stdout(global.color)))
+    Ok(())
+}
+
+/// Whether the files asked for can be written, before anybody is asked and paid.
+pub fn check_files(output: &OutputArgs) -> Result<(), CliError> {
+    for file in &output.output {
+        form_of(file)?;
+        make_parent(file)?;
+        let fresh = !file.exists();
+        std::fs::OpenOptions::new().append(true).create(true).open(file).map_err(|error| CliError::file("write", file, &error))?;
+        if fresh {
+            std::fs::remove_file(file).map_err(|error| CliError::file("remove", file, &error))?;
+        }
     }
+    Ok(())
 }
 
 /// The form a file's ending asks for.
@@ -105,8 +120,13 @@ pub fn file_safe(name: &str) -> String {
 }
 
 fn write(file: &Path, text: &str) -> Result<(), CliError> {
-    if let Some(dir) = file.parent().filter(|dir| !dir.as_os_str().is_empty()) {
-        std::fs::create_dir_all(dir).map_err(|error| CliError::file("create", dir, &error))?;
-    }
+    make_parent(file)?;
     std::fs::write(file, text).map_err(|error| CliError::file("write", file, &error))
+}
+
+fn make_parent(file: &Path) -> Result<(), CliError> {
+    match file.parent().filter(|dir| !dir.as_os_str().is_empty()) {
+        Some(dir) => std::fs::create_dir_all(dir).map_err(|error| CliError::file("create", dir, &error)),
+        None => Ok(()),
+    }
 }

@@ -6,7 +6,10 @@ use crate::{
     error::CliError,
     roles,
 };
-use rebut_engine::agent::Agent;
+use rebut_engine::{
+    agent::Agent,
+    clean::{is_hostile, on_one_line},
+};
 use std::path::Path;
 
 /// The judges of decide when nobody says otherwise.
@@ -23,17 +26,33 @@ pub struct Panel {
 
 /// Whether the machine has to be searched for models.
 pub fn wants_auto(args: &PanelArgs, config: &Config) -> bool {
-    let named = args.panel.as_deref().or(config.defaults.panel.as_deref()).is_some_and(|name| name != "auto");
-    !named && args.models.is_empty()
+    wanted(args, config).is_none() && args.models.is_empty()
+}
+
+/// The panel asked for by name. Judges named on the command line outrank the configured panel.
+fn wanted<'a>(args: &'a PanelArgs, config: &'a Config) -> Option<&'a str> {
+    let configured = config.defaults.panel.as_deref().filter(|_| args.judges.is_empty());
+    args.panel.as_deref().or(configured).filter(|name| *name != "auto")
 }
 
 /// Puts a panel together. `available` are models found on this machine, best first.
 pub fn choose(args: &PanelArgs, config: &Config, project: &Path, available: Vec<String>) -> Result<Panel, CliError> {
-    let wanted = args.panel.as_deref().or(config.defaults.panel.as_deref()).filter(|name| *name != "auto");
+    let wanted = wanted(args, config);
     let (everybody, single) = split_models(&args.models)?;
+    if let (Some(name), false) = (&args.panel, args.judges.is_empty()) {
+        return Err(CliError::usage(format!("--judges and --panel {name} both say who takes part; give one of them")));
+    }
     let (members, mut chosen) = match wanted {
-        Some(name) => (named(config, name)?, format!("panel {name}")),
-        None if !everybody.is_empty() => (seat(&roles_of(args), &everybody), everybody.join(", ")),
+        Some(name) if everybody.is_empty() => (named(config, name)?, format!("panel {name}")),
+        Some(name) => {
+            let seats = named(config, name)?.into_iter().zip(everybody.iter().cycle());
+            let members = seats.map(|(member, model)| Member { model: model.clone(), ..member }).collect();
+            (members, format!("panel {name} played by {}", everybody.join(", ")))
+        }
+        None if !everybody.is_empty() => {
+            let roles = roles_of(args);
+            (seat(&roles, &everybody), format!("{} played by {}", roles.join(", "), everybody.join(", ")))
+        }
         None => found(&roles_of(args), available, &single),
     };
     let mut agents = members.iter().map(|member| agent(member, project)).collect::<Result<Vec<_>, _>>()?;
@@ -108,9 +127,14 @@ fn found(roles: &[String], available: Vec<String>, single: &[Named]) -> (Vec<Mem
 fn agent(member: &Member, project: &Path) -> Result<Agent, CliError> {
     let role = roles::find(project, &member.role)?;
     let played = role.played_by(member.model.clone());
+    let name = member.name.as_deref().map_or(played.name, Into::into);
+    // Names stand everywhere a debate is shown, so they must not be able to steer a terminal.
+    if name.chars().any(|c| is_hostile(c) || c.is_whitespace()) {
+        return Err(CliError::usage(format!("`{}` cannot be a judge's name", on_one_line(&name))).hint("use letters, digits and dashes"));
+    }
     Ok(Agent {
-        name: member.name.as_deref().map_or(played.name, Into::into),
-        stance: member.stance.clone().unwrap_or(played.stance),
+        name,
+        stance: on_one_line(member.stance.as_deref().unwrap_or(&played.stance)),
         temperature: member.temperature,
         max_tokens: member.max_tokens,
         ..played

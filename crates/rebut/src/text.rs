@@ -14,17 +14,17 @@ use unicode_width::UnicodeWidthStr;
 /// What is said when nobody real answered.
 pub const REHEARSAL: &str = "REHEARSAL  the built-in speaker answered, not a model: good for trying rebut, not for deciding";
 
-/// The whole result.
-pub fn result(view: &View, paint: Paint) -> String {
+/// The whole result. `kept` says whether it can be looked up later.
+pub fn result(view: &View, kept: bool, paint: Paint) -> String {
     let mut text = String::new();
     let Some(started) = &view.started else { return text };
     let settings = decide::Config::parse(&started.config).unwrap_or_default();
     let judges = started.agents.len();
     let heading = format!(
-        "{} · {judges} judge{} · ≤{} rounds · threshold {}",
+        "{} · {} · {} · threshold {}",
         started.format,
-        if judges == 1 { "" } else { "s" },
-        settings.max_rounds,
+        plural(judges as u64, "judge"),
+        if settings.max_rounds == 1 { "1 round".to_owned() } else { format!("≤{} rounds", settings.max_rounds) },
         settings.consensus_threshold
     );
     let _ = writeln!(text, "{}  {}", paint.strong(&on_one_line(&started.topic)), paint.faint(&heading));
@@ -44,12 +44,13 @@ pub fn result(view: &View, paint: Paint) -> String {
             let _ = writeln!(text, "{}  go on with: rebut resume {}", paint.attention(word), short(view));
         }
     }
-    let _ = writeln!(text, "{}", paint.faint(&cost_line(view)));
+    let next = if kept { format!(" · {id}  →  rebut show {id}", id = short(view)) } else { String::new() };
+    let _ = writeln!(text, "{}", paint.faint(&format!("{}{next}", cost_line(view))));
     text
 }
 
-/// Money, calls, tokens, time and where to look.
-pub fn cost_line(view: &View) -> String {
+/// Money, calls, tokens and time.
+fn cost_line(view: &View) -> String {
     let spent = view.spent();
     let mut parts = vec![
         money(&spent),
@@ -62,7 +63,7 @@ pub fn cost_line(view: &View) -> String {
     if !spent.possibly_paid_twice.is_empty() {
         parts.push(format!("possibly paid twice: {}", spent.possibly_paid_twice.join(", ")));
     }
-    format!("{} · {}  →  rebut show {}", parts.join(" · "), short(view), short(view))
+    parts.join(" · ")
 }
 
 /// The options a person can choose from.
@@ -92,15 +93,11 @@ fn write_round(text: &mut String, view: &View, round: &RoundView, paint: Paint) 
             .as_ref()
             .and_then(|started| started.agents.iter().find(|known| known.name == *agent))
             .map_or("", |known| &known.stance);
-        let (held, words) = position_words(position, stance);
+        let (lens, held, words) = position_words(position, stance);
         let confidence = format!("{:.2}", position.confidence);
-        let _ = writeln!(
-            text,
-            "  {}  {}  {}  {words}",
-            padded(agent, width),
-            paint.strong(&padded(&held, 14)),
-            confidence.trim_start_matches('0')
-        );
+        let held = padded(&held, 14_usize.saturating_sub(lens.width()));
+        let agent = padded(agent, width);
+        let _ = writeln!(text, "  {agent}  {lens}{}  {}  {words}", paint.strong(&held), confidence.trim_start_matches('0'));
     }
     for absence in &round.absent {
         let _ = writeln!(
@@ -112,20 +109,24 @@ fn write_round(text: &mut String, view: &View, round: &RoundView, paint: Paint) 
     }
 }
 
-/// What an agent holds and why, in two short texts.
-fn position_words(position: &Position, stance: &str) -> (String, String) {
+/// Through which lens an agent speaks, what it holds and why, in three short texts.
+fn position_words(position: &Position, stance: &str) -> (String, String, String) {
     let option = position.option.as_deref().unwrap_or("–");
     let summary = shortened(&on_one_line(&position.summary), 110).into_owned();
     match position.from.as_deref() {
-        None => (format!("{} {option}", padded(stance, 11)), summary),
-        Some(from) if from == option => (format!("{option} (held)"), summary),
+        None => (format!("{} ", padded(stance, 11)), option.to_owned(), summary),
+        Some(from) if from == option => (String::new(), format!("{option} (held)"), summary),
         Some(from) if position.documented => {
             let cited = position.because.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            (format!("{from} → {option}"), format!("convinced by {cited}: {}", shortened(&on_one_line(&position.reason), 110)))
+            (
+                String::new(),
+                format!("{from} → {option}"),
+                format!("convinced by {cited}: {}", shortened(&on_one_line(&position.reason), 110)),
+            )
         }
         Some(from) => {
             let counted = position.counted.as_deref().unwrap_or("–");
-            (format!("{from} → {option}"), format!("undocumented change, counted as {counted}: {summary}"))
+            (String::new(), format!("{from} → {option}"), format!("undocumented change, counted as {counted}: {summary}"))
         }
     }
 }
@@ -135,7 +136,10 @@ fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint
     match outcome.outcome {
         Ending::Consensus => {
             let option = outcome.result.get("recommended_option").and_then(|value| value.as_str()).unwrap_or_default();
-            let _ = writeln!(text, "{}  {}  confidence HIGH", paint.good("RECOMMENDED"), paint.strong(&on_one_line(&outcome.summary)));
+            // The rules say HIGH whoever spoke; nobody should take that from a rehearsal.
+            let rehearsed = if view.started.as_ref().is_some_and(|started| started.rehearsal) { " (rehearsed)" } else { "" };
+            let summary = paint.strong(&on_one_line(&outcome.summary));
+            let _ = writeln!(text, "{}  {summary}  confidence HIGH{rehearsed}", paint.good("RECOMMENDED"));
             for (agent, position) in last_words.iter().filter(|(_, position)| position.counted.as_deref() != Some(option)) {
                 let held = position.counted.as_deref().unwrap_or("–");
                 let _ = writeln!(text, "  dissent   {agent} → {held}: “{}”", on_one_line(&position.summary));

@@ -15,7 +15,7 @@ use crate::{
     record::{Hash, Place, Record},
     replay::{Recorded, Recording},
     report,
-    store::{Append, Durability, Session},
+    store::{Append, Claim, Durability, Session},
     view::{self, View},
 };
 use serde_json::Value;
@@ -157,7 +157,7 @@ impl Desk {
         }
         let records = self.records(id).await?;
         let record = records.iter().find(|record| record.seq == seq);
-        let record = record.ok_or_else(|| DeskError::NotFound(format!("event {seq} of {id}")))?;
+        let record = record.ok_or_else(|| DeskError::BadRequest(format!("debate {} has no event {seq}", id.short())))?;
         check_redactable(record)?;
         let head = records.last().map_or(Hash::default(), |record| record.hash);
         let count = records.len() as u64;
@@ -173,6 +173,8 @@ impl Desk {
             let session = View::of(&records).session();
             append.session = session.map(|session| Box::new(Session { outcome: None, ..session }));
         }
+        append.claim = Claim::Release;
+        self.take_over(id, count).await?;
         self.inner.store.redact(record.tombstone(), append).await?;
         Ok(still_quoted(record, &records))
     }
@@ -182,7 +184,17 @@ impl Desk {
         if self.inner.live().contains_key(&id) {
             return Err(DeskError::WrongState(format!("debate {} is running; cancel it first", id.short())));
         }
+        // Its last number rather than how many there are: a damaged journal can be removed too.
+        let count = self.inner.store.load(id, 0).await?.last().map_or(0, |record| record.seq);
+        self.take_over(id, count).await?;
         Ok(self.inner.store.remove(id).await?)
+    }
+
+    /// Claims a debate, so that neither another process is running it nor starts to. Refused where one does.
+    async fn take_over(&self, id: DebateId, count: u64) -> Result<(), DeskError> {
+        let mut append = Append::new(id, count);
+        append.claim = Claim::Take;
+        Ok(self.inner.store.append(append).await?)
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Format {
     pub replies: fn() -> Vec<Schema>,
     /// Checks a request; gives the topic.
     pub check: fn(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String>,
+    /// Checks complete settings.
+    pub check_config: fn(config: &Value) -> Result<(), String>,
     /// The limits its settings ask for.
     pub limits: fn(config: &Value) -> Limits,
     /// The rules themselves.

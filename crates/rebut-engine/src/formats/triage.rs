@@ -26,6 +26,7 @@ pub const FORMAT: Format = Format {
     prompts: &[(Question::FILE, Question::SOURCE), (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE)],
     replies: || vec![Schema::of::<Verdict>()],
     check,
+    check_config: |config| Config::parse(config).map(drop),
     limits: |config| Limits { turn_seconds: config.get("timeout").and_then(Value::as_u64).unwrap_or(60), ..Limits::default() },
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: |_| Vec::new(),
@@ -55,6 +56,25 @@ pub struct Input {
     /// What is known.
     #[serde(default)]
     pub context: String,
+}
+
+/// The settings of triage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Seconds the model has.
+    pub timeout: u64,
+}
+
+impl Config {
+    /// Reads settings and checks their ranges.
+    pub fn parse(config: &Value) -> Result<Self, String> {
+        let config = Self::deserialize(config).map_err(|error| format!("triage: {error}"))?;
+        match config.timeout {
+            1..=86_400 => Ok(config),
+            seconds => Err(format!("timeout must be 1 to 86400 seconds, not {seconds}")),
+        }
+    }
 }
 
 /// What the agent says.
@@ -97,7 +117,8 @@ fn check_verdict(verdict: &mut Verdict) -> Result<(), String> {
     }
 }
 
-fn check(input: &Value, _: &Value, agents: &[Agent]) -> Result<String, String> {
+fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
+    Config::parse(config)?;
     let input = Input::deserialize(input).map_err(|error| format!("triage: {error}"))?;
     if input.question.trim().is_empty() {
         return Err("the question is empty".to_owned());

@@ -3,21 +3,25 @@
 use super::follow;
 use crate::{
     app::{App, user},
-    cli::{AskArgs, GlobalArgs},
+    cli::{AskArgs, Cli, GlobalArgs},
     context,
     error::CliError,
     output,
     paint::Paint,
     panel,
 };
+use clap::CommandFactory;
 use rebut_engine::{
     Desk, Start,
     formats::decide::{Choice, Input},
     memory::MemoryStore,
-    triage,
+    report, triage,
 };
 use serde::Deserialize;
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// `rebut "question"`: says which format it chooses and why. Without a question: what is here.
 pub async fn route(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
@@ -26,7 +30,13 @@ pub async fn route(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
     };
     if args.from.is_none() && !question.trim().contains(' ') && args.options.is_empty() {
         let message = format!("`{question}` is neither a command nor a question");
-        return Err(CliError::usage(message).hint("`rebut --help` lists the commands; put a question in quotes"));
+        let command = Cli::command();
+        let nearest =
+            command.get_subcommands().map(|known| (strsim::damerau_levenshtein(known.get_name(), &question), known.get_name())).min();
+        return Err(CliError::usage(message).hint(match nearest {
+            Some((0..=2, known)) => format!("did you mean `rebut {known}`? Put a question in quotes"),
+            _ => "`rebut --help` lists the commands; put a question in quotes".to_owned(),
+        }));
     }
     let advice = triage::triage(&question, args.options.len(), "");
     let why = advice.signals.iter().filter(|signal| signal.weight > 0).map(|signal| signal.seen.as_str()).collect::<Vec<_>>().join("; ");
@@ -44,10 +54,8 @@ pub async fn route(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
 /// `rebut decide`.
 pub async fn decide(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
     let app = App::open(global, &settings(&args))?;
-    for file in &args.output.output {
-        output::form_of(file)?;
-    }
-    let input = input(&args, &app)?;
+    output::check_files(&args.output)?;
+    let (input, feature_dir) = input(&args, &app).await?;
     let config = app.config.decide()?;
     let registry = app.registry()?;
     let available = if panel::wants_auto(&args.panel, &app.config) { registry.find_models().await } else { Vec::new() };
@@ -72,9 +80,10 @@ pub async fn decide(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> 
     let running = desk.start(start).await?;
     let id = running.id;
     let code = follow::follow(&app, &desk, running, &args.output).await?;
-    if let Some(dir) = &args.feature_dir {
-        for file in output::write_judges(&desk.view(id).await?, dir)? {
-            eprintln!("wrote {}", file.display());
+    if let Some(dir) = &feature_dir {
+        let written = output::write_judges(&desk.view(id).await?, dir)?;
+        if !global.quiet {
+            eprintln!("wrote {} files below {}", written.len(), dir.join("sadd").display());
         }
     }
     Ok(code)
@@ -103,11 +112,12 @@ async fn dry_run(app: &App, registry: rebut_models::Registry, start: Start) -> R
     Ok(0)
 }
 
-/// The question, options and context, from the flags or a file.
-fn input(args: &AskArgs, app: &App) -> Result<Input, CliError> {
-    let mut input = match &args.from {
-        Some(file) => read_case(file)?,
-        None => Input::default(),
+/// The question, options and context, from the flags or a file, and where each judge's words go.
+async fn input(args: &AskArgs, app: &App) -> Result<(Input, Option<PathBuf>), CliError> {
+    let (mut input, feature_dir) = match (&args.from, &args.follow) {
+        (Some(file), _) => read_case(file)?,
+        (None, Some(id)) => (followed(app, id).await?, None),
+        (None, None) => (Input::default(), None),
     };
     if let Some(question) = &args.question {
         input.question.clone_from(question);
@@ -135,7 +145,22 @@ fn input(args: &AskArgs, app: &App) -> Result<Input, CliError> {
         input.question_id = slug(&input.question);
     }
     let value = serde_json::to_value(&input).map_err(|error| CliError::failed(error.to_string()))?;
-    Input::parse(&value).map_err(CliError::usage)
+    Ok((Input::parse(&value).map_err(CliError::usage)?, args.feature_dir.clone().or(feature_dir)))
+}
+
+/// The input of a further question: the options of an earlier debate, and what was known and said there.
+async fn followed(app: &App, id: &str) -> Result<Input, CliError> {
+    let desk = app.desk()?;
+    let view = desk.view(desk.find(id).await?.id).await?;
+    let started = view.started.as_ref().ok_or_else(|| CliError::usage(format!("debate {id} has no beginning")))?;
+    let earlier = Input::parse(&started.input).map_err(CliError::usage)?;
+    let options = crate::text::choices(&view).into_iter();
+    Ok(Input {
+        question_id: String::new(),
+        question: String::new(),
+        options: options.map(|(id, label)| Choice { id, label, description: String::new() }).collect(),
+        context: format!("{}\n\n=== What an earlier panel said ===\n{}", earlier.context, report::transcript(&view)).trim().to_owned(),
+    })
 }
 
 /// `A=Label`, `A=Label -- description`, or just a label, which gets the next letter.
@@ -158,8 +183,8 @@ pub fn parse_options(texts: &[String]) -> Result<Vec<Choice>, CliError> {
     Ok(options)
 }
 
-/// Reads a `debate_context` file.
-fn read_case(file: &Path) -> Result<Input, CliError> {
+/// Reads a `debate_context` file: the input, and its feature's directory if it names one.
+fn read_case(file: &Path) -> Result<(Input, Option<PathBuf>), CliError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Wrapped {
@@ -177,15 +202,15 @@ fn read_case(file: &Path) -> Result<Input, CliError> {
         spec_context: String,
         #[serde(default)]
         feature_name: String,
-        #[serde(default, rename = "feature_dir")]
-        _feature_dir: String,
+        feature_dir: Option<PathBuf>,
     }
     let text = std::fs::read_to_string(file).map_err(|error| CliError::file("read", file, &error))?;
-    let Wrapped { debate_context: case } =
-        serde_saphyr::from_str(&text).map_err(|error| CliError::usage(format!("{}: {error}", file.display())))?;
+    let Wrapped { debate_context: case } = serde_saphyr::from_str(&text)
+        .map_err(|error| CliError::usage(format!("{}: {}", file.display(), error.to_string().trim_start_matches("error: "))))?;
     let context =
         if case.feature_name.is_empty() { case.spec_context } else { format!("Feature: {}\n\n{}", case.feature_name, case.spec_context) };
-    Ok(Input { question_id: case.question_id, question: case.question_text, options: case.options, context })
+    let input = Input { question_id: case.question_id, question: case.question_text, options: case.options, context };
+    Ok((input, case.feature_dir.filter(|dir| !dir.as_os_str().is_empty())))
 }
 
 /// A short name made of the question's words.

@@ -5,6 +5,7 @@ use crate::{
     app::App,
     cli::{DemoArgs, GlobalArgs},
     error::CliError,
+    output,
     paint::Paint,
     panel::JUDGES,
 };
@@ -32,7 +33,8 @@ impl Models for Written {
 
 /// `rebut demo`.
 pub async fn run(global: &GlobalArgs, args: DemoArgs) -> Result<u8, CliError> {
-    let app = App::open(global, &[])?;
+    let app = App { keeps: false, ..App::open(global, &[])? };
+    output::check_files(&args.output)?;
     let text: String = if args.fast {
         SCRIPT.lines().filter(|line| !line.starts_with("!delay")).map(|line| format!("{line}\n")).collect()
     } else {
@@ -49,7 +51,11 @@ pub async fn run(global: &GlobalArgs, args: DemoArgs) -> Result<u8, CliError> {
         );
     }
     let running = desk.start(start()?).await?;
-    follow::follow(&app, &desk, running, &args.output).await
+    let code = follow::follow(&app, &desk, running, &args.output).await?;
+    if !global.quiet {
+        eprintln!("{}", Paint::stderr(global.color).faint("now yours: rebut \"Redis or Memcached for sessions?\""));
+    }
+    Ok(code)
 }
 
 fn start() -> Result<Start, CliError> {

@@ -25,8 +25,8 @@ struct Findings {
     config: Vec<PathBuf>,
     /// Where debates are kept.
     data: PathBuf,
-    /// Whether they can be kept there.
-    database: Result<(), String>,
+    /// Why they cannot be kept there; null when they can.
+    problem: Option<String>,
     /// The public key that seals journals here.
     seal: String,
     /// Whether a model can answer; otherwise only the rehearsal can.
@@ -80,7 +80,7 @@ async fn find(global: &GlobalArgs) -> Result<Findings, CliError> {
         agents: AGENTS.iter().filter(|name| on_path(name)).map(|name| (*name).to_owned()).collect(),
         config: app.config.layers.iter().map(|layer| layer.path.clone()).collect(),
         data: app.place.dir().to_owned(),
-        database: SqliteStore::open(&app.place.database()).map(drop).map_err(|error| error.to_string()),
+        problem: SqliteStore::open(&app.place.database()).err().map(|error| error.to_string()),
         seal: app.place.seal()?.public().to_owned(),
         usable: !models.is_empty(),
         models,
@@ -92,9 +92,9 @@ fn report(findings: &Findings, paint: Paint) -> String {
     let set = findings.keys.iter().filter(|key| key.set).map(|key| key.variable.as_str()).collect::<Vec<_>>().join(", ");
     let unset = findings.keys.iter().filter(|key| !key.set).map(|key| key.variable.as_str()).collect::<Vec<_>>().join(", ");
     let config = findings.config.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
-    let database = match &findings.database {
-        Ok(()) => findings.data.display().to_string(),
-        Err(problem) => format!("{}: {}", findings.data.display(), paint.bad(problem)),
+    let database = match &findings.problem {
+        None => findings.data.display().to_string(),
+        Some(problem) => format!("{}: {}", findings.data.display(), paint.bad(problem)),
     };
     let mut text = format!("keys     {}\n", none(set));
     if !findings.usable {

@@ -2,7 +2,7 @@
 
 use crate::{app::App, cli::OutputArgs, error::CliError, live::Progress, output, text};
 use rebut_engine::{
-    Desk, Running,
+    DebateId, Desk, Running,
     clean::json_for_terminal,
     error::{DeskError, Halt},
     outcome::Ending,
@@ -13,16 +13,17 @@ use std::io::{BufRead, IsTerminal, Write};
 /// Shows a run until it ends, prints its result, and gives the exit code.
 pub async fn follow(app: &App, desk: &Desk, running: Running, args: &OutputArgs) -> Result<u8, CliError> {
     let id = running.id;
-    let view = watch(app, desk, &running, args).await?;
+    let mut interrupts = Interrupts::listen()?;
+    let view = watch(app, desk, &running, args, &mut interrupts).await?;
     let ended = running.outcome().await;
     if let Err(DeskError::Halted(Halt::Paused)) = &ended {
-        eprintln!("saved; go on with: rebut resume {}", id.short());
+        eprintln!("saved; {}", how_to_go_on(app, id));
         return Ok(Ending::Cancelled.exit_code());
     }
     let outcome = ended?;
-    output::result(desk, &view, args, &app.global).await?;
+    output::result(desk, &view, args, app).await?;
     if outcome.outcome == Ending::Contested && !args.json && !args.stream_json {
-        offer_choice(app, desk, &view).await?;
+        offer_choice(app, desk, &view, &mut interrupts).await?;
     }
     Ok(exit_code(outcome.outcome, args))
 }
@@ -33,8 +34,15 @@ pub fn exit_code(ending: Ending, args: &OutputArgs) -> u8 {
     if forgiven { 0 } else { ending.exit_code() }
 }
 
-async fn watch(app: &App, desk: &Desk, running: &Running, args: &OutputArgs) -> Result<View, CliError> {
-    let mut progress = Progress::new(&app.global);
+/// What to type after an interruption.
+fn how_to_go_on(app: &App, id: DebateId) -> String {
+    if app.keeps { format!("go on with: rebut resume {}", id.short()) } else { "nothing is kept of it".to_owned() }
+}
+
+async fn watch(app: &App, desk: &Desk, running: &Running, args: &OutputArgs, interrupts: &mut Interrupts) -> Result<View, CliError> {
+    let started = desk.view(running.id).await?.started;
+    let person_answers = started.is_some_and(|started| started.agents.iter().any(|agent| agent.provider() == "human"));
+    let mut progress = Progress::new(&app.global, person_answers);
     let mut watch = desk.watch(running.id, 0).await?;
     let mut deltas = desk.deltas(running.id);
     let mut view = View::default();
@@ -53,10 +61,10 @@ async fn watch(app: &App, desk: &Desk, running: &Running, args: &OutputArgs) -> 
                 None => break,
             },
             Some(delta) = next_delta(&mut deltas) => progress.delta(&delta),
-            () = interrupt() => {
+            () = interrupts.next() => {
                 if interrupted {
                     progress.finish();
-                    eprintln!("stopped; go on with: rebut resume {}", running.id.short());
+                    eprintln!("stopped; {}", how_to_go_on(app, running.id));
                     std::process::exit(Ending::Cancelled.exit_code().into());
                 }
                 interrupted = true;
@@ -89,36 +97,62 @@ async fn next_delta(
     }
 }
 
-/// Ctrl-C, or a request to terminate.
-async fn interrupt() {
+/// Ctrl-C and requests to terminate. Heard from the moment of listening on, so that none is lost between two looks.
+struct Interrupts {
     #[cfg(unix)]
-    {
+    signals: [tokio::signal::unix::Signal; 2],
+}
+
+impl Interrupts {
+    #[cfg(unix)]
+    fn listen() -> Result<Self, CliError> {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
+        let failed = |error: std::io::Error| CliError::failed(format!("cannot listen for interruptions: {error}"));
+        Ok(Self { signals: [signal(SignalKind::interrupt()).map_err(failed)?, signal(SignalKind::terminate()).map_err(failed)?] })
+    }
+
+    #[cfg(unix)]
+    async fn next(&mut self) {
+        let [interrupt, terminate] = &mut self.signals;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
         }
     }
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
+
+    #[cfg(not(unix))]
+    fn listen() -> Result<Self, CliError> {
+        Ok(Self {})
+    }
+
+    #[cfg(not(unix))]
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 }
 
 /// On a terminal, a contested debate can be answered at once.
-async fn offer_choice(app: &App, desk: &Desk, view: &View) -> Result<(), CliError> {
-    let may_ask = !app.global.no_input && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+async fn offer_choice(app: &App, desk: &Desk, view: &View, interrupts: &mut Interrupts) -> Result<(), CliError> {
+    let may_ask = app.keeps && !app.global.no_input && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let Some(id) = view.id.filter(|_| may_ask) else { return Ok(()) };
     let letters = text::choices(view).iter().map(|(id, _)| format!("[{id}]")).collect::<Vec<_>>().join(" ");
     loop {
         eprint!("Choose: {letters} or leave it open [n]: ");
         std::io::stderr().flush().map_err(|error| CliError::failed(error.to_string()))?;
-        let mut said = String::new();
-        std::io::stdin().lock().read_line(&mut said).map_err(|error| CliError::failed(error.to_string()))?;
+        // On a thread of its own, so that Ctrl-C still ends the waiting.
+        let typed = tokio::task::spawn_blocking(|| {
+            let mut said = String::new();
+            std::io::stdin().lock().read_line(&mut said).map(|_| said)
+        });
+        let said = tokio::select! {
+            typed = typed => typed.map_err(|error| CliError::failed(error.to_string()))?.map_err(|error| CliError::failed(error.to_string()))?,
+            () = interrupts.next() => String::new(),
+        };
         let said = said.trim();
         if said.is_empty() || said.eq_ignore_ascii_case("n") {
+            eprintln!("left open; choose later with: rebut answer {} OPTION", id.short());
             return Ok(());
         }
         match desk.answer(id, said, "", &crate::app::user()).await {

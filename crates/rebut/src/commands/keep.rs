@@ -19,9 +19,7 @@ use std::{path::Path, sync::Arc};
 /// `rebut resume`.
 pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    for file in &args.output.output {
-        output::form_of(file)?;
-    }
+    output::check_files(&args.output)?;
     let desk = app.desk()?;
     let Some(id) = &args.id else { return resume_all(&desk).await };
     let id = desk.find(id).await?.id;
@@ -32,6 +30,9 @@ pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliErro
 async fn resume_all(desk: &Desk) -> Result<u8, CliError> {
     let mut open = desk.sessions(&Filter { status: Some(Status::Running), ..Filter::default() }).await?;
     open.extend(desk.sessions(&Filter { status: Some(Status::Paused), ..Filter::default() }).await?);
+    if open.is_empty() {
+        eprintln!("nothing to resume: every debate here has ended");
+    }
     let mut running = Vec::new();
     for session in open {
         match desk.resume(session.id).await {
@@ -85,6 +86,7 @@ pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliErro
 /// `rebut fork`.
 pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
+    output::check_files(&args.output)?;
     let desk = app.desk()?;
     let id = desk.find(&args.id.id).await?.id;
     let mut fork = Fork { at: args.at, initiated_by: user(), ..Fork::default() };

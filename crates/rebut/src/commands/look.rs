@@ -14,6 +14,7 @@ use rebut_engine::{
     report,
     store::{Filter, Session, Status},
 };
+use std::time::Duration;
 
 /// `rebut ls`.
 pub async fn ls(global: &GlobalArgs, args: LsArgs) -> Result<u8, CliError> {
@@ -71,7 +72,7 @@ pub async fn show(global: &GlobalArgs, args: ShowArgs) -> Result<u8, CliError> {
     } else if args.transcript {
         output::print(&for_people(&report::transcript(&view)))?;
     } else {
-        output::print(&text::result(&view, Paint::stdout(global.color)))?;
+        output::print(&text::result(&view, true, Paint::stdout(global.color)))?;
     }
     Ok(0)
 }
@@ -81,7 +82,18 @@ pub async fn watch(global: &GlobalArgs, args: WatchArgs) -> Result<u8, CliError>
     let desk = App::open(global, &[])?.desk()?;
     let session = desk.find(&args.id.id).await?;
     let mut watch = desk.watch(session.id, args.after).await?;
-    while let Some(record) = watch.next().await? {
+    let mut hinted = global.quiet;
+    loop {
+        let next = tokio::select! {
+            next = watch.next() => next?,
+            // Its process may have died without a word; a live one may just as well be thinking.
+            () = tokio::time::sleep(SILENCE), if !hinted => {
+                hinted = true;
+                eprintln!("nothing new for {} s; if nobody runs it any more: rebut resume {}", SILENCE.as_secs(), session.id.short());
+                continue;
+            }
+        };
+        let Some(record) = next else { return Ok(0) };
         let line = match (args.stream_json, record.event()) {
             (true, _) => {
                 json_for_terminal(&serde_json::to_string(&record.envelope()).map_err(|error| CliError::failed(error.to_string()))?)
@@ -92,5 +104,7 @@ pub async fn watch(global: &GlobalArgs, args: WatchArgs) -> Result<u8, CliError>
         };
         output::print(&format!("{line}\n"))?;
     }
-    Ok(0)
 }
+
+/// After so long without an event a watcher is told what may be the matter.
+const SILENCE: Duration = Duration::from_secs(5);

@@ -13,13 +13,19 @@ mod steer;
 mod triage;
 
 use crate::{
-    cli::{Cli, Command},
+    cli::{AskArgs, Cli, Command},
     error::CliError,
 };
 
 /// Runs what was typed. Returns the exit code.
 pub async fn run(cli: Cli) -> Result<u8, CliError> {
     let global = cli.global;
+    // Flags of a question in front of a command would be silently lost.
+    if cli.command.is_some() && cli.ask != AskArgs::default() {
+        return Err(
+            CliError::usage("a question or its flags stand before the command").hint("write them behind it: rebut decide \"…\" -O A=…")
+        );
+    }
     match cli.command {
         None => ask::route(&global, cli.ask).await,
         Some(Command::Decide(args)) => ask::decide(&global, *args).await,
@@ -36,7 +42,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Import(args)) => keep::import(&global, args).await,
         Some(Command::Rm(args)) => keep::rm(&global, args).await,
         Some(Command::Audit(command)) => audit::run(&global, command).await,
-        Some(Command::Triage(args)) => triage::run(&global, args),
+        Some(Command::Triage(args)) => triage::run(&global, args).await,
         Some(Command::Demo(args)) => demo::run(&global, args).await,
         Some(Command::Init(args)) => config::init(&global, args),
         Some(Command::Doctor(args)) => doctor::run(&global, args).await,

@@ -2,32 +2,65 @@
 
 use super::ask::parse_options;
 use crate::{
-    app::App,
+    app::{App, user},
     cli::{GlobalArgs, TriageArgs},
     context,
     error::CliError,
     output,
     paint::Paint,
+    roles,
 };
-use rebut_engine::triage::{Advice, triage};
+use rebut_engine::{
+    Start,
+    clean::on_one_line,
+    formats::triage::Input,
+    outcome::Outcome,
+    triage::{Advice, WORTH_IT, triage},
+};
 
 /// `rebut triage`.
-pub fn run(global: &GlobalArgs, args: TriageArgs) -> Result<u8, CliError> {
+pub async fn run(global: &GlobalArgs, args: TriageArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     let context = context::gather(&args.context, &app.config.deny)?;
-    let result = triage(&args.question, parse_options(&args.options)?.len(), &context.text);
+    let options = parse_options(&args.options)?.len();
+    let rules = triage(&args.question, options, &context.text);
+    let asked = match &args.model {
+        Some(model) => Some(ask(&app, model, &Input { question: args.question, options, context: context.text }).await?),
+        None => None,
+    };
     if args.json {
-        output::print_json(&result)?;
-        return Ok(0);
+        match &asked {
+            Some(outcome) => output::print_json(&outcome.result)?,
+            None => output::print_json(&rules)?,
+        }
+        return Ok(asked.map_or(0, |outcome| outcome.outcome.exit_code()));
     }
     let paint = Paint::stdout(global.color);
-    let verdict = match result.advice {
+    if let Some(outcome) = &asked {
+        output::print(&format!("{}\n", paint.strong(&on_one_line(&outcome.summary))))?;
+    }
+    let verdict = match rules.advice {
         Advice::Debate => paint.good("SCOPE CRITICAL: worth a debate"),
         Advice::Single => paint.strong("not scope critical: one answer will do"),
     };
-    output::print(&format!("{verdict} (score {}, a debate from {})\n", result.score, rebut_engine::triage::WORTH_IT))?;
-    for signal in &result.signals {
-        output::print(&format!("  {:+}  {}\n", signal.weight, rebut_engine::clean::on_one_line(&signal.seen)))?;
+    let by = if asked.is_some() { "by the rules alone: " } else { "" };
+    output::print(&format!("{by}{verdict} (score {}, a debate from {WORTH_IT})\n", rules.score))?;
+    for signal in &rules.signals {
+        output::print(&format!("  {:+}  {}\n", signal.weight, on_one_line(&signal.seen)))?;
     }
-    Ok(0)
+    Ok(asked.map_or(0, |outcome| outcome.outcome.exit_code()))
+}
+
+/// Asks a model, through the journal like any other turn.
+async fn ask(app: &App, model: &str, input: &Input) -> Result<Outcome, CliError> {
+    let role = roles::find(&app.project(), "neutral")?;
+    let start = Start {
+        format: "triage".to_owned(),
+        input: serde_json::to_value(input).map_err(|error| CliError::failed(error.to_string()))?,
+        config: app.config.format("triage")?,
+        agents: vec![role.played_by(model)],
+        initiated_by: user(),
+        ..Start::default()
+    };
+    Ok(app.desk()?.run(start).await?.1)
 }

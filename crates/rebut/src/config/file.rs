@@ -1,6 +1,6 @@
 //! The form of `rebut.toml`. Unknown keys are errors.
 
-use rebut_engine::formats::decide;
+use rebut_engine::formats::{decide, triage};
 use rebut_models::ProviderData;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,11 +22,28 @@ pub struct ConfigFile {
     pub context: ContextSection,
     /// Settings of decide.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub decide: Option<DecideSection>,
+    pub decide: Option<Partial<decide::Config>>,
+    /// Settings of triage with a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub triage: Option<Partial<triage::Config>>,
+    /// Whom you let your keys go to; only in your own file, never in a project's.
+    #[serde(skip_serializing_if = "TrustSection::is_empty")]
+    pub trust: TrustSection,
 }
 
-/// The settings of decide as a file may change them; what is left out keeps its default.
-pub type DecideSection = Partial<decide::Config>;
+/// Whom the user lets keys go to.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TrustSection {
+    /// Hosts that a project's file may name as providers with a key.
+    pub hosts: Vec<String>,
+}
+
+impl TrustSection {
+    fn is_empty(&self) -> bool {
+        self.hosts.is_empty()
+    }
+}
 
 /// A section in which every key may be missing, but no unknown one may stand.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

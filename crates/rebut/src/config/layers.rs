@@ -2,7 +2,7 @@
 
 use super::file::ConfigFile;
 use crate::error::CliError;
-use rebut_engine::formats::{FORMATS, decide};
+use rebut_engine::formats::FORMATS;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ pub fn read(origin: &Origin) -> Result<Vec<Layer>, CliError> {
 /// Reads and checks one file.
 pub fn read_file(path: PathBuf, is_project: bool) -> Result<Layer, CliError> {
     let text = std::fs::read_to_string(&path).map_err(|error| CliError::file("read", &path, &error))?;
-    check(&path, &text)?;
+    check(Some(&path), &text)?;
     let table = toml::from_str(&text).map_err(|error| in_file(&path, &error))?;
     Ok(Layer { path, is_project, table })
 }
@@ -91,7 +91,7 @@ pub fn override_table(text: &str) -> Result<toml::Table, CliError> {
     }
     let table = toml::Table::try_from(value).map_err(|_| bad())?;
     let text = toml::to_string(&table).map_err(|error| CliError::usage(error.to_string()))?;
-    check(Path::new("--set"), &text)?;
+    check(None, &text)?;
     Ok(table)
 }
 
@@ -100,20 +100,34 @@ pub fn typed<T: DeserializeOwned>(what: &str, table: &toml::Table) -> Result<T, 
     table.clone().try_into().map_err(|error| CliError::usage(format!("{what}: {}", with_suggestion(&toml_message(&error)))))
 }
 
-/// Whether a text is a valid configuration; the error shows the line.
-fn check(path: &Path, text: &str) -> Result<(), CliError> {
-    let file: ConfigFile = toml::from_str(text).map_err(|error| in_file(path, &error))?;
-    let Some(section) = file.decide else { return Ok(()) };
-    // A section may leave keys out: complete it with the defaults, then check it as a whole.
+/// Whether a text is a valid configuration. The error names the file's line; what was typed as a flag has none.
+fn check(file: Option<&Path>, text: &str) -> Result<(), CliError> {
+    let parsed: ConfigFile = toml::from_str(text).map_err(|error| match file {
+        Some(path) => in_file(path, &error),
+        None => CliError::usage(with_suggestion(error.message())),
+    })?;
+    let sections = [("decide", parsed.decide.map(toml::Table::try_from)), ("triage", parsed.triage.map(toml::Table::try_from))];
+    for (format, section) in sections {
+        let given = section.transpose().map_err(|error| CliError::failed(error.to_string()))?.unwrap_or_default();
+        // Key by key over the defaults: a section may leave keys out, and the key that is wrong is known.
+        for (key, value) in given {
+            let Err(problem) = check_setting(format, &key, value)? else { continue };
+            let named = if problem.contains(&key) { problem } else { format!("{key}: {problem}") };
+            let place = file.map(|path| format!("{}: {}", path.display(), line_of(text, format, &key))).unwrap_or_default();
+            return Err(CliError::usage(format!("{place}{}", with_suggestion(&named))));
+        }
+    }
+    Ok(())
+}
+
+/// Whether one setting of a format is valid when everything else has its default.
+fn check_setting(format: &str, key: &str, value: toml::Value) -> Result<Result<(), String>, CliError> {
     let mut complete = presets()?;
-    let given = toml::Table::try_from(&section).map_err(|error| CliError::failed(error.to_string()))?;
-    merge(&mut complete, toml::Table::from_iter([("decide".to_owned(), toml::Value::Table(given))]));
-    let decide = complete.remove("decide").unwrap_or_else(|| toml::Value::Table(toml::Table::new()));
-    let json = serde_json::to_value(decide).map_err(|error| CliError::failed(error.to_string()))?;
-    decide::Config::parse(&json).map(drop).map_err(|error| {
-        let line = line_of(text, &error).map(|line| format!(" line {line}:")).unwrap_or_default();
-        CliError::usage(format!("{}:{line} {}", path.display(), with_suggestion(&error)))
-    })
+    let setting = toml::Table::from_iter([(key.to_owned(), value)]);
+    merge(&mut complete, toml::Table::from_iter([(format.to_owned(), toml::Value::Table(setting))]));
+    let json = serde_json::to_value(complete.remove(format)).map_err(|error| CliError::failed(error.to_string()))?;
+    let Some(rules) = FORMATS.iter().find(|known| known.name == format) else { return Ok(Ok(())) };
+    Ok((rules.check_config)(&json).map_err(|problem| problem.trim_start_matches(&format!("{format}: ")).to_owned()))
 }
 
 fn in_file(path: &Path, error: &toml::de::Error) -> CliError {
@@ -135,9 +149,10 @@ fn with_suggestion(message: &str) -> String {
     }
 }
 
-/// The line on which a key named in a message stands.
-fn line_of(text: &str, message: &str) -> Option<usize> {
-    let named: Vec<&str> =
-        message.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| word.contains('_') || word.len() > 3).collect();
-    text.lines().position(|line| line.split_once('=').is_some_and(|(key, _)| named.contains(&key.trim()))).map(|at| at + 1)
+/// The line on which a key of a section stands, in words; nothing if it is written in another way.
+fn line_of(text: &str, section: &str, key: &str) -> String {
+    let begin = text.lines().position(|line| line.trim() == format!("[{section}]")).unwrap_or(0);
+    let mut lines = text.lines().enumerate().skip(begin);
+    let at = lines.find(|(_, line)| line.split_once('=').is_some_and(|(name, _)| name.trim().trim_matches('"') == key));
+    at.map(|(at, _)| format!("line {}: ", at + 1)).unwrap_or_default()
 }

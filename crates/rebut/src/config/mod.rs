@@ -2,8 +2,9 @@
 
 mod file;
 mod layers;
+mod trust;
 
-pub use file::{ConfigFile, ContextSection, Defaults, Member, PanelSection};
+pub use file::{ConfigFile, ContextSection, Defaults, Member, PanelSection, TrustSection};
 pub use layers::{Layer, Origin, read_file};
 
 use crate::error::CliError;
@@ -32,6 +33,7 @@ impl Config {
     /// Reads and joins the files. `overrides` are `format.key=value` from the command line.
     pub fn load(origin: &Origin, overrides: &[String]) -> Result<Self, CliError> {
         let layers = layers::read(origin)?;
+        trust::check(&layers, origin)?;
         let mut merged = layers::presets()?;
         for layer in &layers {
             layers::merge(&mut merged, layer.table.clone());
@@ -69,8 +71,11 @@ impl Config {
             providers: self.providers.clone(),
             context: ContextSection { deny: self.deny.clone() },
             decide: None,
+            triage: None,
+            trust: TrustSection::default(),
         };
         let mut table = toml::Table::try_from(file).map_err(|error| CliError::failed(error.to_string()))?;
+        table.retain(|_, value| value.as_table().is_none_or(|section| !section.is_empty()));
         table.extend(self.formats.clone());
         toml::to_string(&table).map_err(|error| CliError::failed(error.to_string()))
     }

@@ -37,6 +37,7 @@ pub const FORMAT: Format = Format {
     ],
     replies: || vec![Schema::of::<Recommendation>(), Schema::of::<Response>(), Schema::of::<OptionDraft>()],
     check,
+    check_config: |config| Config::parse(config).map(drop),
     limits: |config| {
         let seconds = config.get("timeout_per_judge").and_then(Value::as_u64);
         Limits { turn_seconds: seconds.unwrap_or(Limits::default().turn_seconds), ..Limits::default() }

@@ -1,0 +1,93 @@
+//! A key goes only where its owner lets it go: a project's file cannot send the user's keys to a host of its own.
+
+use super::{ConfigFile, Layer, Origin};
+use crate::error::CliError;
+use rebut_models::{ProviderData, registry::built_in};
+
+/// Refuses a project file that would send a key to a host the user has not chosen. A file named on the command line is a choice.
+pub fn check(layers: &[Layer], origin: &Origin) -> Result<(), CliError> {
+    let parse = |layer: &Layer| super::layers::typed::<ConfigFile>(&layer.path.display().to_string(), &layer.table);
+    let mut user = ConfigFile::default();
+    for layer in layers.iter().filter(|layer| !layer.is_project) {
+        user = parse(layer)?;
+    }
+    if origin.named.is_some() {
+        return Ok(());
+    }
+    for layer in layers.iter().filter(|layer| layer.is_project) {
+        let project = parse(layer)?;
+        if !project.trust.hosts.is_empty() {
+            return Err(CliError::usage(format!("{}: [trust] is for your own configuration file only", layer.path.display())));
+        }
+        for (name, data) in &project.providers {
+            check_provider(name, data, &user).map_err(|(key, host)| {
+                let message = format!("{}: provider `{name}` would send the key in {key} to {host}", layer.path.display());
+                let file = origin.user_file().map_or_else(|| "your own configuration".to_owned(), |file| file.display().to_string());
+                CliError::usage(message).hint(format!("if you trust that host, add to {file}:  [trust] hosts = [\"{host}\"]"))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The key's variable and the host, if that host was not chosen for it.
+fn check_provider(name: &str, project: &ProviderData, user: &ConfigFile) -> Result<(), (String, String)> {
+    let known = built_in().remove(name).unwrap_or_default();
+    let own = user.providers.get(name).cloned().unwrap_or_default();
+    let chosen_key = own.key_env.clone().or_else(|| known.key_env.clone());
+    let chosen_host = own.base_url.as_deref().or(known.base_url.as_deref()).map(host).unwrap_or_default();
+    let key = project.key_env.clone().or_else(|| chosen_key.clone()).filter(|key| !key.is_empty());
+    let host = project.base_url.as_deref().map_or_else(|| chosen_host.clone(), host);
+    let Some(key) = key else { return Ok(()) };
+    let as_chosen = host == chosen_host && Some(&key) == chosen_key.as_ref();
+    let trusted = user.trust.hosts.iter().any(|trusted| trusted.eq_ignore_ascii_case(&host));
+    if as_chosen || trusted || is_loopback(&host) { Ok(()) } else { Err((key, host)) }
+}
+
+/// The host of a URL, without user, port and path.
+fn host(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, _)) => address,
+        None => authority.split(':').next().unwrap_or_default(),
+    };
+    host.trim_end_matches('.').to_lowercase()
+}
+
+fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_cannot_send_keys_elsewhere() {
+        let provider = |base_url: Option<&str>, key_env: Option<&str>| ProviderData {
+            base_url: base_url.map(str::to_owned),
+            key_env: key_env.map(str::to_owned),
+            ..ProviderData::default()
+        };
+        let mut user = ConfigFile::default();
+        user.trust.hosts.push("models.example.org".to_owned());
+        let rows = [
+            ("openai", provider(None, None), true),
+            ("openai", provider(Some("https://api.openai.com/v2"), None), true),
+            ("openai", provider(Some("https://evil.example/v1"), None), false),
+            ("openai", provider(Some("https://api.openai.com@evil.example/v1"), None), false),
+            ("openai", provider(None, Some("AWS_SECRET_ACCESS_KEY")), false),
+            ("mine", provider(Some("https://evil.example/v1"), Some("OPENAI_API_KEY")), false),
+            ("mine", provider(Some("https://evil.example/v1"), None), true),
+            ("mine", provider(Some("https://MODELS.example.org:8443/v1"), Some("MY_KEY")), true),
+            ("mine", provider(Some("http://127.0.0.1:8080/v1"), Some("MY_KEY")), true),
+            ("mine", provider(Some("http://[::1]:8080/v1"), Some("MY_KEY")), true),
+            ("mine", provider(Some("http://localhost.evil.example/v1"), Some("MY_KEY")), false),
+        ];
+        for (name, data, allowed) in rows {
+            assert_eq!(check_provider(name, &data, &user).is_ok(), allowed, "{name} {data:?}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! An OpenAI-compatible endpoint from the configuration: usage and prices are shown, and its key is nowhere.
+
+use crate::rebut::{Rebut, recommends};
+use rebut_testkit::openai_server::{Behaviour, OpenAiServer};
+
+const KEY: &str = "sk-canary-7Zq3Xv9LmT1";
+const ASK: &[&str] = &["decide", "Offline support?", "-O", "A=Online only", "-O", "B=Full offline", "-m", "mine:small"];
+
+fn configured(server: &OpenAiServer) -> Rebut {
+    let mut rebut = Rebut::new();
+    let url = server.base_url();
+    rebut.write(
+        "rebut.toml",
+        &format!("[providers.mine]\nbase_url = \"{url}\"\nkey_env = \"MY_KEY\"\n[providers.mine.prices.small]\ninput = 10.0\ncached = 1.0\noutput = 100.0\n"),
+    );
+    rebut.set("MY_KEY", KEY);
+    rebut
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_from_the_configuration_answers_and_is_priced() {
+    let server = OpenAiServer::start(|_, _| Behaviour::Say(recommends("B"))).await.expect("a server");
+    let rebut = configured(&server);
+    let output = rebut.run(ASK);
+    assert_eq!(output.code, 0, "{}", output.stderr);
+    // Each call: 60 fresh input tokens at 10, 40 cached at 1, 20 output at 100 dollars a million.
+    assert!(output.stdout.contains("RECOMMENDED  B Full offline, 3 of 3"), "{}", output.stdout);
+    assert!(output.stdout.contains("$0.0079 · 3 calls · 300 in 60 out"), "{}", output.stdout);
+    let seen = server.seen();
+    assert_eq!(seen.len(), 3);
+    assert!(seen.iter().all(|request| request.header("authorization") == Some(&format!("Bearer {KEY}"))));
+    assert!(!rebut.holds(KEY));
+
+    let mut keyless = configured(&server);
+    keyless.set("MY_KEY", "");
+    let refused = keyless.run(ASK);
+    assert_eq!(refused.code, 4, "{}", refused.stderr);
+    assert!(refused.stderr.contains("set the variable MY_KEY"), "{}", refused.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_prints_every_byte_and_sends_none() {
+    let server = OpenAiServer::start(|_, _| Behaviour::Say(recommends("B"))).await.expect("a server");
+    let rebut = configured(&server);
+    rebut.write("spec.md", "The tunnel has no reception.\n");
+    let output = rebut.run(&[ASK, &["-c", "spec.md", "--dry-run"]].concat());
+    assert_eq!(output.code, 0, "{}", output.stderr);
+    assert_eq!(server.seen().len(), 0);
+    for expected in [
+        "=== recommend/risk to mine:small ===",
+        "=== recommend/effort to mine:small ===",
+        "The tunnel has no reception.",
+        "\"model\"",
+        "small",
+    ] {
+        assert!(output.stdout.contains(expected), "{expected:?} is not in\n{}", output.stdout);
+    }
+    assert!(!output.stdout.contains(KEY) && !output.stderr.contains(KEY));
+    assert!(output.stderr.contains("nothing was sent (3 requests shown)"), "{}", output.stderr);
+    assert_eq!(rebut.expect(0, &["ls", "--json"]).trim(), "[]", "a dry run is not kept");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_the_endpoint_echoes_is_still_nowhere() {
+    let server = OpenAiServer::start(|_, seen| {
+        let key = seen.header("authorization").unwrap_or_default().trim_start_matches("Bearer ").to_owned();
+        match &seen.body {
+            body if body.contains("sceptical") => Behaviour::json(401, format!(r#"{{"error":{{"message":"bad key {key} at line 1"}}}}"#)),
+            body if body.contains("optimistic") => Behaviour::Say(recommends("B").replace("B is best", &format!("B, says {key}"))),
+            _ => Behaviour::Say(recommends("B")),
+        }
+    })
+    .await
+    .expect("a server");
+    let rebut = configured(&server);
+    for flags in [&["-o", "a.md", "-o", "a.json", "-o", "a.yaml", "-o", "a.ndjson", "-o", "a.adr.md"][..], &["--json"], &["--stream-json"]]
+    {
+        let output = rebut.run(&[ASK, flags].concat());
+        assert_eq!(output.code, 0, "{}", output.stderr);
+        assert!(output.stdout.contains("B, says ***"), "the answer itself is kept: {}", output.stdout);
+        assert!(output.stdout.contains("bad key *** at line 1"), "the reason is kept: {}", output.stdout);
+        assert!(!output.stdout.contains(KEY) && !output.stderr.contains(KEY), "{flags:?}");
+    }
+    let id = rebut.json(0, &["ls", "--json"])[0]["id"].as_str().expect("an id").to_owned();
+    for args in [
+        &["show", &id, "--transcript"][..],
+        &["show", &id, "--events"],
+        &["watch", &id],
+        &["export", &id],
+        &["doctor"],
+        &["config", "show"],
+    ] {
+        let output = rebut.run(args);
+        assert!(!output.stdout.contains(KEY) && !output.stderr.contains(KEY), "{args:?}");
+    }
+    assert!(!rebut.holds(KEY), "neither the database nor an export holds it");
+}

@@ -1,0 +1,12 @@
+//! The real binary, end to end: real processes, real files, real SQLite, real loopback HTTP.
+
+mod audit;
+mod crash;
+mod decide;
+mod endpoint;
+mod hostile;
+mod processes;
+mod rebut;
+mod replay;
+mod signals;
+mod usage;

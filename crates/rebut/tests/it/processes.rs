@@ -1,0 +1,110 @@
+//! Several processes and one debate: watch, note, cancel, and nobody runs it twice.
+
+use crate::rebut::{Rebut, case, recommends, responds, script};
+use rebut_testkit::openai_server::{Behaviour, OpenAiServer};
+use std::sync::{
+    Arc, Condvar, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
+
+/// Closed until it is opened once.
+#[derive(Default)]
+struct Barrier(Mutex<bool>, Condvar);
+
+impl Barrier {
+    fn open(&self) {
+        *self.0.lock().expect("no panic inside") = true;
+        self.1.notify_all();
+    }
+
+    /// Opened also when the test fails, since the server would wait for ever otherwise.
+    fn opened_at_the_end(self: &Arc<Self>) -> impl Drop {
+        struct Opener(Arc<Barrier>);
+        impl Drop for Opener {
+            fn drop(&mut self) {
+                self.0.open();
+            }
+        }
+        Opener(self.clone())
+    }
+
+    fn wait(&self) {
+        drop(self.1.wait_while(self.0.lock().expect("no panic inside"), |open| !*open).expect("no panic inside"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn another_process_can_watch_and_note_but_not_run_it() {
+    let (barrier, noted) = (Arc::new(Barrier::default()), Arc::new(AtomicBool::new(false)));
+    let _opener = barrier.opened_at_the_end();
+    let (held, heard) = (barrier.clone(), noted.clone());
+    let server = OpenAiServer::start(move |_, seen| {
+        if seen.body.contains("The panel did not agree") {
+            heard.store(seen.body.contains("the night shift counts double"), Ordering::SeqCst);
+            return Behaviour::Say(responds("C", &[]));
+        }
+        held.wait();
+        Behaviour::Say(recommends("C"))
+    })
+    .await
+    .expect("a server");
+    let rebut = Rebut::new();
+    rebut.write("rebut.toml", &format!("[providers.mine]\nbase_url = \"{}\"\n", server.base_url()));
+    rebut.write(
+        "debate.md",
+        &script(&[
+            ("recommend/risk", &recommends("A")),
+            ("recommend/value", &recommends("B")),
+            ("challenge 2/risk", &responds("C", &["J3#1"])),
+            ("challenge 2/value", &responds("B", &[])),
+        ]),
+    );
+    let run = rebut.start(&case(&["-m", "effort=mine:slow"]));
+    let id = run.id.clone();
+    let mut watcher = rebut.start(&["watch", &id]);
+    watcher.until(|event| event["type"] == "turn.completed");
+
+    let held = rebut.run(&["resume", &id]);
+    assert_eq!(held.code, 1, "{}", held.stderr);
+    assert!(held.stderr.contains("`rebut watch ID` follows it"), "{}", held.stderr);
+    for forbidden in [&["rm", &id][..], &["audit", "redact", &id, "2", "--reason", "x"]] {
+        let refused = rebut.run(forbidden);
+        assert_ne!(refused.code, 0, "{forbidden:?} while another process runs the debate");
+    }
+    rebut.expect(0, &["note", &id, "the night shift counts double"]);
+    watcher.until(|event| event["type"] == "human.noted");
+    barrier.open();
+    let end = watcher.until(|event| event["type"] == "debate.completed");
+    assert_eq!(end["data"]["outcome"], "consensus");
+    assert_eq!(watcher.finish().0, 0);
+    assert_eq!(run.finish().0, 0);
+    assert!(noted.load(Ordering::SeqCst), "round 2 heard the note");
+    rebut.expect(0, &["replay", &id]);
+    rebut.expect(0, &["audit", "verify", &id]);
+}
+
+#[test]
+fn another_process_can_cancel_it() {
+    let rebut = Rebut::new();
+    rebut.write("debate.md", &script(&[("*/risk", &recommends("A")), ("*", "!timeout")]));
+    let mut run = rebut.start(&case(&[]));
+    let id = run.id.clone();
+    run.until(|event| event["type"] == "turn.completed");
+    rebut.expect(0, &["cancel", &id[..8], "--reason", "no longer needed"]);
+    let (code, stderr) = run.finish();
+    assert_eq!(code, 130, "{stderr}");
+    assert!(stderr.contains("cancelled by tester: no longer needed"), "{stderr}");
+    assert_eq!(rebut.json(0, &["show", &id, "--json"])["outcome"], "cancelled");
+    rebut.expect(0, &["audit", "verify", &id]);
+
+    // A debate whose process died is ended by the one who cancels.
+    let run = rebut.start(&case(&[]));
+    let id = run.id.clone();
+    run.kill();
+    let mut watcher = rebut.start(&["watch", &id]);
+    watcher.await_stderr("if nobody runs it any more: rebut resume");
+    rebut.expect(0, &["cancel", &id]);
+    watcher.until(|event| event["type"] == "debate.completed");
+    assert_eq!(watcher.finish().0, 0);
+    assert_eq!(rebut.json(0, &["show", &id, "--json"])["outcome"], "cancelled");
+}

@@ -1,0 +1,52 @@
+//! Replay, export and import: the journal alone is enough, and a journal with a hole is found out.
+
+use crate::rebut::{Rebut, case, script_of, split_then_c};
+
+#[test]
+fn a_journal_replays_byte_for_byte_and_a_hole_in_it_is_found() {
+    let rebut = Rebut::new();
+    rebut.write("debate.md", &script_of(&split_then_c()));
+    rebut.expect(0, &case(&["-o", "whole.ndjson"]));
+    std::fs::remove_file(rebut.path("debate.md")).expect("the script");
+    let id = rebut.json(0, &["ls", "--json"])[0]["id"].as_str().expect("an id").to_owned();
+    let transcript = rebut.expect(0, &["show", &id, "--transcript"]);
+    assert!(transcript.contains("A → C"), "{transcript}");
+    assert_eq!(rebut.expect(0, &["replay", &id[..6]]), transcript);
+    assert_eq!(rebut.expect(0, &["replay", "whole.ndjson"]), transcript);
+
+    let elsewhere = Rebut::new();
+    elsewhere.write("whole.ndjson", &rebut.read("whole.ndjson"));
+    let stranger = elsewhere.run(&["import", "whole.ndjson"]);
+    assert_eq!(stranger.code, 2);
+    assert!(stranger.stderr.contains("sealed by a key that is not trusted here"), "{}", stranger.stderr);
+    assert_eq!(elsewhere.expect(0, &["import", "whole.ndjson", "--trust"]).trim(), id);
+    assert_eq!(elsewhere.expect(0, &["show", &id, "--transcript"]), transcript);
+    elsewhere.expect(0, &["audit", "verify", &id]);
+    assert_eq!(elsewhere.expect(0, &["export", &id, "--format", "journal"]), rebut.read("whole.ndjson"), "a journal keeps its bytes");
+    assert_eq!(elsewhere.run(&["import", "whole.ndjson"]).code, 2, "it is here already");
+
+    let whole = rebut.read("whole.ndjson");
+    let cut: Vec<&str> = whole.lines().filter(|line| !(line.contains("turn.completed") && line.contains("challenge 2/value"))).collect();
+    assert_eq!(cut.len() + 1, whole.lines().count());
+    let cut = format!("{}\n", cut.join("\n"));
+    let fresh = Rebut::new();
+    // Once as it is, once with a heading that owns up to the smaller number.
+    for (text, code, says) in [
+        (cut.clone(), 2, "the heading announces 26 events, the file has 25"),
+        (cut.replacen("\"events\":26", "\"events\":25", 1), 1, "event 19 is missing"),
+    ] {
+        fresh.write("cut.ndjson", &text);
+        for args in [&["replay", "cut.ndjson"][..], &["import", "cut.ndjson", "--trust"], &["audit", "verify", "cut.ndjson"]] {
+            let refused = fresh.run(args);
+            assert_eq!(refused.code, code, "{args:?}: {} {}", refused.stdout, refused.stderr);
+            let said = refused.stdout + &refused.stderr;
+            assert!(said.contains(says), "{args:?}: {said}");
+        }
+    }
+    assert_eq!(fresh.expect(0, &["ls", "--json"]).trim(), "[]", "nothing of it was taken in");
+
+    rebut.expect(0, &["rm", &id]);
+    assert_eq!(rebut.run(&["show", &id]).code, 2);
+    std::fs::remove_file(rebut.path("whole.ndjson")).expect("the export");
+    assert!(!rebut.holds("C is best"), "a removed debate leaves no text");
+}

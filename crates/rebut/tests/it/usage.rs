@@ -1,0 +1,145 @@
+//! What is typed wrongly is told so, with a way out, before anybody is asked.
+
+use crate::rebut::{Rebut, case, recommends, script};
+
+#[test]
+fn mistakes_are_named_with_a_way_out() {
+    let rebut = Rebut::new();
+    rebut.write("typo.toml", "[decide]\nmax_rounds = 2\nconsensus_treshold = 0.5\n");
+    rebut.write("section.toml", "\n[decid]\n");
+    rebut.write("kind.toml", "[defaults]\npanel = \"auto\"\n\n[decide]\nmax_rounds = \"many\"\n");
+    rebut.write("range.toml", "[decide]\ntimeout_per_judge = 0\n");
+    rebut.write("bad.yaml", "debate_context:\n  question: x\n");
+    rebut.write("bad.md", "## recommend/risk\n!tiemout\n");
+    rebut.write("good.md", &script(&[("*", &recommends("A"))]));
+    rebut.write(".env", "TOKEN=1\n");
+    rebut.write("deploy/server.pem", "x\n");
+    let ask: &[&str] = &["decide", "Offline support?", "-O", "A=x", "-O", "B=y"];
+    let rows: &[(&[&str], i32, &str)] = &[
+        (&["decide"], 2, "what is the question?"),
+        (&["foo"], 2, "`foo` is neither a command nor a question"),
+        (&["shwo"], 2, "did you mean `rebut show`?"),
+        (&["-O", "A=x", "decide", "Which?"], 2, "stand before the command"),
+        (&["decide", "Which?", "-O", "A=x"], 2, "one option is no choice"),
+        (&["decide", "Which?", "-O", "A=x", "-O", "a=y"], 2, "used twice"),
+        (&[ask, &["--threshold", "2"]].concat(), 2, "error: consensus_threshold must be above 0 and at most 1"),
+        (&[ask, &["--rounds", "0"]].concat(), 2, "max_rounds must be 1 to 20"),
+        (&[ask, &["--set", "decide.max_round=3"]].concat(), 2, "did you mean `max_rounds`?"),
+        (&[ask, &["--set", "nonsense"]].concat(), 2, "should look like `--set decide.max_rounds=3`"),
+        (&[ask, &["-p", "nope"]].concat(), 2, "there is no panel `nope`"),
+        (&[ask, &["--judges", "rsk,value"]].concat(), 2, "did you mean `risk`?"),
+        (&[ask, &["-m", "opnai:x"]].concat(), 2, "did you mean `openai`?"),
+        (&[ask, &["-m", "openai:x"]].concat(), 4, "set the variable OPENAI_API_KEY"),
+        (&[ask, &["-m", "script:none.md"]].concat(), 4, "script none.md: cannot be read"),
+        (&[ask, &["-m", "script:bad.md"]].concat(), 4, "line 2: unknown `!tiemout`; did you mean `!timeout`?"),
+        (&[ask, &["-m", "human:"]].concat(), 4, "needs a terminal"),
+        (&[ask, &["-m", "boss=script:good.md", "-m", "script:good.md"]].concat(), 2, "there is no judge `boss`"),
+        (&[ask, &["-o", "x.docx"]].concat(), 2, "use .md, .json, .yaml, .adr.md or .ndjson"),
+        (&[ask, &["-m", "script:good.md", "-o", "good.md/x.md"]].concat(), 1, "cannot create good.md"),
+        (&[ask, &["-c", "missing.md"]].concat(), 2, "cannot read missing.md"),
+        (&[ask, &["-c", ".env"]].concat(), 2, "looks like a file with secrets and is not sent"),
+        (&[ask, &["-c", "deploy/server.pem"]].concat(), 2, "looks like a file with secrets"),
+        (&["decide", "--from", "bad.yaml"], 2, "unknown field `question`"),
+        (&["--config", "typo.toml", "ls"], 2, "typo.toml: line 3: unknown field `consensus_treshold`"),
+        (&["--config", "typo.toml", "ls"], 2, "did you mean `consensus_threshold`?"),
+        (&["config", "validate", "section.toml"], 2, "line 2, column 2"),
+        (&["config", "validate", "section.toml"], 2, "did you mean `decide`?"),
+        (&["config", "validate", "kind.toml"], 2, "kind.toml: line 5: max_rounds: invalid type: string"),
+        (&["config", "validate", "range.toml"], 2, "range.toml: line 2: timeout_per_judge must be 1 to 86400 seconds"),
+        (&["--config", "none.toml", "ls"], 2, "cannot read none.toml"),
+        (&["show", "zzz"], 2, "`rebut ls` lists the debates kept here"),
+        (&["ls", "--status", "done"], 2, "running, paused, completed, failed, cancelled"),
+        (&["replay", "zzz"], 2, "no debate `zzz`"),
+        (&["roles", "rsik"], 2, "did you mean `risk`?"),
+        (&["import", "missing.ndjson"], 2, "there is no file missing.ndjson"),
+        (&["import", "typo.toml"], 2, "typo.toml: "),
+    ];
+    for (args, code, says) in rows {
+        let output = rebut.run(args);
+        assert_eq!((output.code, output.stdout.as_str()), (*code, ""), "{args:?}: {}", output.stderr);
+        assert!(output.stderr.contains(says), "{args:?} should say {says:?}:\n{}", output.stderr);
+        assert!(!output.stderr.contains("TOKEN=1"), "{args:?}");
+    }
+    assert_eq!(rebut.expect(0, &["ls", "--json"]).trim(), "[]", "none of these started a debate");
+}
+
+#[test]
+fn a_directory_is_sent_without_its_secrets() {
+    let rebut = Rebut::new();
+    rebut.write("debate.md", &script(&[("*", &recommends("A"))]));
+    rebut.write("rebut.toml", "[context]\ndeny = [\"**/private*\"]\n");
+    for (file, text) in
+        [("doc/spec.md", "plain fact"), ("doc/.env", "secret one"), ("doc/a/id_rsa", "secret two"), ("doc/private.md", "secret three")]
+    {
+        rebut.write(file, text);
+    }
+    let output = rebut.run(&case(&["-c", "doc", "--dry-run"]));
+    assert!(output.stdout.contains("plain fact") && !output.stdout.contains("secret"), "{}", output.stdout);
+    for file in ["doc/.env", "doc/a/id_rsa", "doc/private.md"] {
+        assert!(output.stderr.contains(&format!("left out {file}: may hold secrets")), "{}", output.stderr);
+    }
+}
+
+#[test]
+fn roles_come_from_files_and_flags_may_stand_before_the_command() {
+    let rebut = Rebut::new();
+    rebut.write("debate.md", &script(&[("*", &recommends("B"))]));
+    rebut.write(".rebut/roles/security.md", "---\nstance: \"\u{1b}[31mwatchful\"\n---\nThink of attackers.\n");
+    rebut.write(".claude/agents/reviewer.md", "---\nname: reviewer\ndescription: Reviews code\n---\nReview it.\n");
+    rebut.write(".claude/agents/security.md", "An assistant's own agent, which the project's role outranks.\n");
+    let data = rebut.path("elsewhere");
+    let data = data.to_str().expect("UTF-8");
+    let output = rebut.run(&[&["--data", data, "--quiet"], &case(&["--judges", "security,reviewer,risk"])[..]].concat());
+    assert_eq!(output.code, 0, "{}", output.stderr);
+    assert!(output.stdout.contains("  security  watchful    B   .80"), "{}", output.stdout);
+    assert!(output.stdout.contains("  reviewer  neutral     B"), "{}", output.stdout);
+    assert_eq!(rebut.json(0, &["--data", data, "ls", "--json"]).as_array().map(Vec::len), Some(1));
+    assert_eq!(rebut.json(0, &["ls", "--json"]).as_array().map(Vec::len), Some(0));
+    assert!(rebut.expect(0, &["roles"]).contains("reviewer    neutral      Reviews code"));
+}
+
+#[test]
+fn what_rebut_says_about_itself_is_well_formed() {
+    let rebut = Rebut::new();
+    for what in ["config", "event", "result", "reply"] {
+        assert!(rebut.json(0, &["schema", what]).is_object(), "{what}");
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(rebut.expect(0, &["completions", shell]).contains("triage"), "{shell}");
+    }
+    assert!(rebut.expect(0, &["man"]).contains(".TH rebut 1"));
+    assert!(rebut.expect(0, &["--help"]).contains("Exit codes: 0 decided"));
+    let written = rebut.run(&["init"]);
+    assert_eq!(written.code, 0, "{}", written.stderr);
+    assert_eq!(rebut.run(&["init"]).code, 2, "a file that is there is not replaced");
+    rebut.expect(0, &["config", "validate"]);
+    assert_eq!(rebut.json(0, &["config", "show", "--json"])["decide"]["max_rounds"], 2);
+    assert!(rebut.expect(0, &["config", "path"]).contains("work/rebut.toml"));
+    let doctor = rebut.run(&["doctor", "--json"]);
+    let findings: serde_json::Value = serde_json::from_str(&doctor.stdout).expect("JSON");
+    assert_eq!((&findings["problem"], doctor.code == 0), (&serde_json::Value::Null, findings["usable"] == true));
+    let triage = rebut.json(0, &["triage", "What time is it?", "--json"]);
+    assert_eq!(triage["advice"], "single");
+    let demo = rebut.run(&["demo", "--fast"]);
+    assert_eq!(demo.code, 0, "{}", demo.stderr);
+    assert!(demo.stdout.contains("RECOMMENDED  C Limited offline") && !demo.stdout.contains("rebut show"), "{}", demo.stdout);
+    assert_eq!(rebut.expect(0, &["ls", "--json"]).trim(), "[]", "the demo keeps nothing");
+}
+
+#[test]
+fn colours_only_where_they_are_wanted_and_a_closed_reader_is_no_error() {
+    let mut rebut = Rebut::new();
+    rebut.write("debate.md", &script(&[("*", &recommends("A"))]));
+    let plain = rebut.run(&case(&[]));
+    assert!(!plain.stdout.contains('\u{1b}') && !plain.stderr.contains('\u{1b}'), "not a terminal");
+    assert!(rebut.run(&case(&["--color", "always"])).stdout.contains("\u{1b}[1m"));
+    rebut.set("CLICOLOR_FORCE", "1");
+    assert!(rebut.run(&case(&[])).stdout.contains('\u{1b}'));
+    rebut.set("NO_COLOR", "1");
+    assert!(!rebut.run(&case(&[])).stdout.contains('\u{1b}'));
+    let mut child = rebut.command(&case(&["--stream-json"]));
+    let mut child = child.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().expect("it starts");
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+}
