@@ -1,4 +1,4 @@
-//! `triage`: is this question worth a debate?
+//! `triage`: whether a question is worth a debate.
 
 use super::ask::parse_options;
 use crate::{
