@@ -164,7 +164,7 @@ mod tests {
             ".env",
             "app/.env.local",
             "deploy/server.PEM",
-            "x/.ssh/config",
+            "/x/.ssh/config",
             "id_rsa",
             "a/id_ed25519.pub",
             ".npmrc",

@@ -31,9 +31,9 @@ impl Human {
 impl Model for Human {
     async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
         let heading = format!("{} ({}): your turn, {}", request.agent.name, request.agent.stance, request.turn);
-        let case = request.prompt.user.clone();
+        let prompt = request.prompt.user.clone();
         let schema: Value = serde_json::from_str(&request.schema.json).unwrap_or_default();
-        let asked = tokio::task::spawn_blocking(move || fill_in(&heading, &case, &schema)).await;
+        let asked = tokio::task::spawn_blocking(move || fill_in(&heading, &prompt, &schema)).await;
         let text = asked.map_err(|error| Fault::new(FaultKind::Unavailable, error.to_string()))??;
         Ok(Answer { text, model: None, usage: Some(Usage { cost_usd: Some(0.0), ..Usage::default() }), ..Answer::default() })
     }
@@ -43,40 +43,58 @@ impl Model for Human {
     }
 }
 
-fn fill_in(heading: &str, case: &str, schema: &Value) -> Result<String, Fault> {
+/// The case without what only a model needs: marks around quoted text, and the form of the reply.
+fn for_a_person(prompt: &str) -> String {
+    let case = prompt.split("Reply with a JSON object").next().unwrap_or_default();
+    let lines = case.lines().filter(|line| !line.starts_with("<<<data ") && !line.starts_with("<<<end "));
+    let mut text = String::new();
+    for line in lines {
+        if !(line.trim().is_empty() && text.ends_with("\n\n")) {
+            text.push_str(&format!("{line}\n"));
+        }
+    }
+    text.trim().to_owned()
+}
+
+fn fill_in(heading: &str, prompt: &str, schema: &Value) -> Result<String, Fault> {
     let _turn = KEYBOARD.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let gone = |error: std::io::Error| Fault::new(FaultKind::Unavailable, format!("the terminal went away: {error}"));
     // Standard error is not locked: an interruption must be able to say something meanwhile.
     let (mut input, mut output) = (std::io::stdin().lock(), std::io::stderr());
-    writeln!(output, "\n=== {heading} ===\n{}\n", for_people(case)).map_err(gone)?;
-    form(schema, "", &mut input, &mut output).map(|reply| reply.to_string()).map_err(gone)
+    writeln!(output, "\n=== {heading} ===\n{}\n", for_people(&for_a_person(prompt))).map_err(gone)?;
+    form(schema, "", prompt, &mut input, &mut output).map(|reply| reply.to_string()).map_err(gone)
 }
 
-/// Asks for each property of an object schema.
-fn form(schema: &Value, under: &str, input: &mut impl BufRead, output: &mut impl Write) -> std::io::Result<Value> {
+/// Asks for each property of an object schema, in the order in which the prompt names them.
+fn form(schema: &Value, under: &str, prompt: &str, input: &mut impl BufRead, output: &mut impl Write) -> std::io::Result<Value> {
     let mut reply = Map::new();
-    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        reply.insert(name.clone(), field(&format!("{under}{name}"), property, input, output)?);
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let mut fields: Vec<(&String, &Value)> = properties.into_iter().flatten().collect();
+    fields.sort_by_key(|(name, _)| prompt.find(&format!("\"{name}\":")).unwrap_or(usize::MAX));
+    for (name, property) in fields {
+        if let Some(about) = property.get("description").and_then(Value::as_str) {
+            writeln!(output, "  {about}")?;
+        }
+        reply.insert(name.clone(), field(&format!("{under}{name}"), property, prompt, input, output)?);
     }
     Ok(Value::Object(reply))
 }
 
-fn field(name: &str, schema: &Value, input: &mut impl BufRead, output: &mut impl Write) -> std::io::Result<Value> {
-    let choices: Vec<&str> = schema.get("enum").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+fn field(name: &str, schema: &Value, prompt: &str, input: &mut impl BufRead, output: &mut impl Write) -> std::io::Result<Value> {
+    let choices = choices(schema);
     let items = schema.get("items");
     match schema.get("type").and_then(Value::as_str) {
         Some("array") => {
             let mut list = Vec::new();
             let object = items.is_some_and(|items| items.get("properties").is_some());
             loop {
-                let label = format!("{name} {} (empty line ends)", list.len() + 1);
                 if let Some(items) = items.filter(|_| object) {
-                    if line(&format!("{label}: one more? [y/N]"), input, output)?.to_lowercase() != "y" {
+                    if line(&format!("{name} {}: add one? [y/N]", list.len() + 1), input, output)?.to_lowercase() != "y" {
                         break;
                     }
-                    list.push(form(items, &format!("{name}."), input, output)?);
+                    list.push(form(items, &format!("{name}."), prompt, input, output)?);
                 } else {
-                    let text = line(&label, input, output)?;
+                    let text = line(&format!("{name} {} (empty line ends)", list.len() + 1), input, output)?;
                     if text.is_empty() {
                         break;
                     }
@@ -87,8 +105,8 @@ fn field(name: &str, schema: &Value, input: &mut impl BufRead, output: &mut impl
         }
         Some("number") => loop {
             match line(&format!("{name} (0 to 1)"), input, output)?.parse::<f64>() {
-                Ok(number) => return Ok(Value::from(number)),
-                Err(_) => writeln!(output, "  a number, please")?,
+                Ok(number) if (0.0..=1.0).contains(&number) => return Ok(Value::from(number)),
+                _ => writeln!(output, "  a number from 0 to 1, please")?,
             }
         },
         _ if !choices.is_empty() => loop {
@@ -100,6 +118,12 @@ fn field(name: &str, schema: &Value, input: &mut impl BufRead, output: &mut impl
         },
         _ => Ok(Value::from(line(name, input, output)?)),
     }
+}
+
+/// The words a schema allows, however it lists them.
+fn choices(schema: &Value) -> Vec<&str> {
+    let list = |key: &str| schema.get(key).and_then(Value::as_array).into_iter().flatten();
+    list("enum").chain(list("oneOf").filter_map(|one| one.get("const"))).filter_map(Value::as_str).collect()
 }
 
 fn line(label: &str, input: &mut impl BufRead, output: &mut impl Write) -> std::io::Result<String> {
@@ -121,11 +145,13 @@ mod tests {
     fn a_person_fills_in_the_form_of_a_recommendation() {
         let schema = Schema::with_choices::<Recommendation>("option", &["A", "B"]);
         let schema: Value = serde_json::from_str(&schema.json).expect("a schema");
-        // In the order of the schema's keys: claims, confidence, flips_if, option, summary; with two slips of the hand.
-        let typed = "cheap\nsimple\n\nmany\n0.8\nnever\nZ\nb\nbecause\n";
-        let reply = form(&schema, "", &mut typed.as_bytes(), &mut Vec::new()).expect("filled in");
+        let prompt = r#"- "option": x - "confidence": x - "summary": x - "claims": x - "flips_if": x"#;
+        // Option, confidence, summary, claims, flips_if; with three slips of the hand.
+        let typed = "Z\nb\nmany\n8\n0.8\nbecause\ncheap\nsimple\n\nnever\n";
+        let reply = form(&schema, "", prompt, &mut typed.as_bytes(), &mut Vec::new()).expect("filled in");
         let reply: Recommendation = serde_json::from_value(reply).expect("a recommendation");
         assert_eq!((reply.option.as_str(), reply.confidence, reply.claims.len()), ("B", 0.8, 2));
-        assert!(form(&schema, "", &mut "".as_bytes(), &mut Vec::new()).is_err(), "a closed terminal is an error, not an answer");
+        assert_eq!(for_a_person("Q\n<<<data 1>>>\nA. x\n<<<end 1>>>\n\n\n\nChoose. Reply with a JSON object:\n- x"), "Q\nA. x\n\nChoose.");
+        assert!(form(&schema, "", prompt, &mut "".as_bytes(), &mut Vec::new()).is_err(), "a closed terminal is an error, not an answer");
     }
 }

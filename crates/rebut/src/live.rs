@@ -26,6 +26,7 @@ pub struct Spinners {
     bars: HashMap<String, (ProgressBar, usize)>,
     ended: Vec<ProgressBar>,
     heading: ProgressBar,
+    paint: Paint,
 }
 
 impl Progress {
@@ -37,8 +38,14 @@ impl Progress {
             (false, false) => Self::Lines(Paint::stderr(global.color)),
             (false, true) => {
                 let all = MultiProgress::new();
-                let heading = all.add(ProgressBar::new_spinner().with_style(style("{msg:.dim}")));
-                Self::Spinners(Box::new(Spinners { all, bars: HashMap::new(), ended: Vec::new(), heading }))
+                let heading = all.add(ProgressBar::new_spinner().with_style(style("{wide_msg}")));
+                Self::Spinners(Box::new(Spinners {
+                    all,
+                    bars: HashMap::new(),
+                    ended: Vec::new(),
+                    heading,
+                    paint: Paint::stderr(global.color),
+                }))
             }
         }
     }
@@ -90,11 +97,12 @@ impl Spinners {
             Event::RoundStarted(round) => {
                 self.ended.drain(..).for_each(|bar| bar.finish_and_clear());
                 let phase = if record.round == Some(1) { "blind" } else { record.phase.as_deref().unwrap_or_default() };
-                self.heading.set_message(format!("Round {} {phase}: {}", record.round.unwrap_or(0), round.agents.join(", ")));
+                let heading = format!("Round {} {phase}: {}", record.round.unwrap_or(0), round.agents.join(", "));
+                self.heading.set_message(self.paint.faint(&heading));
             }
             Event::TurnStarted(started) => {
                 let agent = record.agent.as_deref().unwrap_or_default();
-                let bar = self.all.add(ProgressBar::new_spinner().with_style(style("  {spinner} {prefix} {msg} {elapsed:.dim}")));
+                let bar = self.all.add(ProgressBar::new_spinner().with_style(style("  {spinner} {prefix} {msg} {elapsed}")));
                 bar.set_prefix(padded(agent, 8));
                 bar.set_message(format!("thinking ({})", on_one_line(&started.model)));
                 bar.enable_steady_tick(Duration::from_millis(100));
@@ -117,7 +125,7 @@ impl Spinners {
     fn end(&mut self, turn: &str, message: &str) {
         // Taken out, so that pieces of text that arrive late no longer change the line.
         if let Some((bar, _)) = self.bars.remove(turn) {
-            bar.set_style(style("  · {prefix} {msg}"));
+            bar.set_style(style("  · {prefix} {wide_msg}"));
             bar.finish_with_message(message.to_owned());
             self.ended.push(bar);
         }

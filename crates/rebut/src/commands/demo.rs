@@ -52,7 +52,7 @@ pub async fn run(global: &GlobalArgs, args: DemoArgs) -> Result<u8, CliError> {
     }
     let running = desk.start(start()?).await?;
     let code = follow::follow(&app, &desk, running, &args.output).await?;
-    if !global.quiet {
+    if code == 0 && !global.quiet {
         eprintln!("{}", Paint::stderr(global.color).faint("now yours: rebut \"Redis or Memcached for sessions?\""));
     }
     Ok(code)

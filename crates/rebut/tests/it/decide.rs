@@ -41,6 +41,27 @@ fn a_decision_shows_rounds_moves_outcome_dissent_and_cost() {
     assert_eq!(rehearsed["rehearsal"], true, "nobody mistakes the built-in speaker for a model");
 }
 
+/// A case as other tools write it.
+const CASE_FILE: &str = r#"
+debate_context:
+  question_id: "q7"
+  question_text: "Offline support?"
+  options:
+    - id: "A"
+      label: "Online only"
+      description: "none"
+    - id: "B"
+      label: "Full offline"
+      description: "all"
+    - id: "C"
+      label: "Limited"
+      description: "some"
+  spec_context: |
+    No reception.
+  feature_name: "field app"
+  feature_dir: "feature"
+"#;
+
 #[test]
 fn the_yaml_result_has_exactly_the_agreed_keys() {
     let consensus = ["question_id", "consensus", "recommended_option", "confidence", "perspectives", "change_log"];
@@ -51,10 +72,7 @@ fn the_yaml_result_has_exactly_the_agreed_keys() {
     ] {
         let rebut = Rebut::new();
         rebut.write("debate.md", &script_of(&split_then_c()));
-        rebut.write(
-            "case.yaml",
-            "debate_context:\n  question_id: \"q7\"\n  question_text: \"Offline support?\"\n  options:\n    - id: \"A\"\n      label: \"Online only\"\n      description: \"none\"\n    - id: \"B\"\n      label: \"Full offline\"\n      description: \"all\"\n    - id: \"C\"\n      label: \"Limited\"\n      description: \"some\"\n  spec_context: |\n    No reception.\n  feature_name: \"field app\"\n  feature_dir: \"feature\"\n",
-        );
+        rebut.write("case.yaml", CASE_FILE);
         rebut.expect(
             code,
             &[

@@ -3,7 +3,10 @@
 use crate::rebut::{Rebut, case, recommends, responds, script};
 
 /// A valid recommendation whose texts hold escape sequences, C1 controls and marks that reorder text.
-const ESCAPES: &str = r#"{"option":"A","confidence":0.9,"summary":"\u001b]0;owned\u0007\u001b[2J\u009b31mred\u202e","claims":["\u001bPq\u001b\\","\u0085\u0090"],"flips_if":"\u001b[H"}"#;
+const ESCAPES: &str = concat!(
+    r#"{"option":"A","confidence":0.9,"summary":"\u001b]0;owned\u0007\u001b[2J\u009b31mred\u202e","#,
+    r#""claims":["\u001bPq\u001b\\","\u0085\u0090"],"flips_if":"\u001b[H"}"#
+);
 
 /// What the judge `risk` says at every turn.
 fn attacks() -> Vec<(&'static str, String)> {

@@ -205,7 +205,8 @@ pub fn responds(option: &str, convinced_by: &[&str]) -> String {
         (1..=3).map(|judge| format!(r#"{{"claim":"J{judge}#1","verdict":"attack","text":"not enough"}}"#)).collect();
     let reason = if convinced_by.is_empty() { "" } else { "that is new to me" };
     format!(
-        r#"{{"option":"{option}","confidence":0.7,"summary":"{option} it is","claims":["{option} three"],"challenges":[{}],"convinced_by":{convinced_by:?},"change_reason":"{reason}"}}"#,
+        r#"{{"option":"{option}","confidence":0.7,"summary":"{option} it is","claims":["{option} three"],
+            "challenges":[{}],"convinced_by":{convinced_by:?},"change_reason":"{reason}"}}"#,
         challenges.join(",")
     )
 }
