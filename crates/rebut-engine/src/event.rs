@@ -325,9 +325,9 @@ pub struct Tally {
     pub step: String,
     /// Who stands for what.
     pub distribution: BTreeMap<String, Vec<String>>,
-    /// Who answered without taking an option.
+    /// Who took a position earlier and is missing now: counted for nobody, but among the ballots.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub abstained: Vec<String>,
+    pub missing: Vec<String>,
     /// The leading option, if there is exactly one.
     pub leader: Option<String>,
     /// Its share of the ballots.

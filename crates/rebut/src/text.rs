@@ -3,7 +3,7 @@
 use crate::paint::Paint;
 use rebut_engine::{
     clean::{on_one_line, shortened},
-    event::Position,
+    event::{Position, Started},
     formats::{FORMATS, decide},
     outcome::{Ending, Outcome},
     view::{RoundView, Spent, View},
@@ -18,16 +18,7 @@ pub const REHEARSAL: &str = "REHEARSAL  the built-in speaker answered, not a mod
 pub fn result(view: &View, kept: bool, paint: Paint) -> String {
     let mut text = String::new();
     let Some(started) = &view.started else { return text };
-    let settings = decide::Config::parse(&started.config).unwrap_or_default();
-    let judges = started.agents.len();
-    let heading = format!(
-        "{} · {} · {} · threshold {}",
-        started.format,
-        plural(judges as u64, "judge"),
-        if settings.max_rounds == 1 { "1 round".to_owned() } else { format!("≤{} rounds", settings.max_rounds) },
-        settings.consensus_threshold
-    );
-    let _ = writeln!(text, "{}  {}", paint.strong(&on_one_line(&started.topic)), paint.faint(&heading));
+    let _ = writeln!(text, "{}  {}", paint.strong(&on_one_line(&started.topic)), paint.faint(&heading(started)));
     if started.rehearsal {
         let _ = writeln!(text, "{}", paint.attention(REHEARSAL));
     }
@@ -47,6 +38,17 @@ pub fn result(view: &View, kept: bool, paint: Paint) -> String {
     let next = if kept { format!(" · {id}  →  rebut show {id}", id = short(view)) } else { String::new() };
     let _ = writeln!(text, "{}", paint.faint(&format!("{}{next}", cost_line(view))));
     text
+}
+
+/// The format and what of its settings matters to a reader.
+fn heading(started: &Started) -> String {
+    let judges = plural(started.agents.len() as u64, "judge");
+    match decide::Config::parse(&started.config) {
+        Ok(settings) if started.format == decide::FORMAT.name => {
+            format!("{} · {judges} · ≤{} rounds · threshold {}", started.format, settings.max_rounds, settings.consensus_threshold)
+        }
+        _ => started.format.clone(),
+    }
 }
 
 /// Money, calls, tokens and time.
@@ -164,6 +166,9 @@ fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint
                 let letters = choices(view).iter().map(|(id, _)| id.clone()).collect::<Vec<_>>().join("|");
                 let _ = writeln!(text, "  choose    rebut answer {} {letters} --reason \"…\"", short(view));
             }
+        }
+        Ending::Completed => {
+            let _ = writeln!(text, "{}  {}", paint.good("COMPLETED"), on_one_line(&outcome.summary));
         }
         ending => {
             let _ = writeln!(text, "{}  {}", paint.bad(&ending.as_str().to_uppercase().replace('_', " ")), on_one_line(&outcome.summary));

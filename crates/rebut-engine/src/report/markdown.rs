@@ -105,8 +105,9 @@ fn write_round(text: &mut String, round: &RoundView) {
     }
     if let Some(tally) = &round.tally {
         let sides = tally.distribution.iter().map(|(option, judges)| format!("{option}: {}", judges.join(", ")));
-        let _ =
-            writeln!(text, "\nCount: {}. Agreement {:.2}, needed {}.", sides.collect::<Vec<_>>().join("; "), tally.share, tally.threshold);
+        let missing = (!tally.missing.is_empty()).then(|| format!("missing: {}", tally.missing.join(", ")));
+        let count = sides.chain(missing).collect::<Vec<_>>().join("; ");
+        let _ = writeln!(text, "\nCount: {count}. Agreement {:.2}, needed {}.", tally.share, tally.threshold);
     }
 }
 

@@ -41,30 +41,35 @@ impl Threshold {
     }
 }
 
-/// One agent's ballot: the option that counts, or none.
-pub type Ballot = (Arc<str>, Option<String>);
+/// What one judge contributes to a count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ballot {
+    /// It stands for an option.
+    For(String),
+    /// It took a position earlier and is missing now: counted for nobody, but not forgotten, or an absence could make a consensus.
+    Missing,
+}
 
-/// Counts ballots. An abstention is listed and is no ballot; a tie has no leader.
-pub fn tally(step: &str, ballots: &[Ballot], threshold: Threshold) -> Tally {
+/// Counts ballots; a tie has no leader. Shares are of everybody who ever took a position.
+pub fn tally(step: &str, ballots: &[(Arc<str>, Ballot)], threshold: Threshold) -> Tally {
     let mut distribution: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut abstained = Vec::new();
-    for (agent, option) in ballots {
-        match option {
-            Some(option) => distribution.entry(option.clone()).or_default().push(agent.to_string()),
-            None => abstained.push(agent.to_string()),
+    let mut missing = Vec::new();
+    for (agent, ballot) in ballots {
+        match ballot {
+            Ballot::For(option) => distribution.entry(option.clone()).or_default().push(agent.to_string()),
+            Ballot::Missing => missing.push(agent.to_string()),
         }
     }
-    let cast: usize = distribution.values().map(Vec::len).sum();
     let most = distribution.values().map(Vec::len).max().unwrap_or(0);
     let mut leaders = distribution.iter().filter(|(_, voters)| voters.len() == most);
     let leader = leaders.next().filter(|_| leaders.next().is_none()).map(|(option, _)| option.clone());
     Tally {
         step: step.to_owned(),
-        reached: leader.is_some() && threshold.reached(most, cast),
-        share: if cast == 0 { 0.0 } else { most as f64 / cast as f64 },
+        reached: leader.is_some() && threshold.reached(most, ballots.len()),
+        share: if ballots.is_empty() { 0.0 } else { most as f64 / ballots.len() as f64 },
         threshold: threshold.value,
         distribution,
-        abstained,
+        missing,
         leader,
     }
 }
@@ -102,12 +107,16 @@ mod tests {
     #[test]
     fn ties_and_silence_decide_nothing() {
         let threshold = Threshold::new(0.5).expect("in range");
-        let ballot = |agent: &str, option: &str| (Arc::from(agent), (!option.is_empty()).then(|| option.to_owned()));
+        let ballot = |agent: &str, option: &str| {
+            (Arc::from(agent), if option.is_empty() { Ballot::Missing } else { Ballot::For(option.to_owned()) })
+        };
         let tie = tally("x", &[ballot("a", "A"), ballot("b", "B")], threshold);
         assert_eq!((tie.leader, tie.reached), (None, false));
         let silence = tally("x", &[ballot("a", ""), ballot("b", "")], threshold);
         assert_eq!((silence.leader, silence.reached, silence.share), (None, false, 0.0));
-        let one = tally("x", &[ballot("a", "A"), ballot("b", "")], threshold);
-        assert_eq!((one.leader.as_deref(), one.reached), (Some("A"), true));
+        let nobody = tally("x", &[], threshold);
+        assert_eq!((nobody.leader, nobody.reached), (None, false));
+        let one = tally("x", &[ballot("a", "A"), ballot("b", ""), ballot("c", "")], threshold);
+        assert_eq!((one.leader.as_deref(), one.reached), (Some("A"), false), "an absence makes no consensus");
     }
 }

@@ -91,9 +91,10 @@ impl Ledger {
         spoke.collect()
     }
 
-    /// The ballots of one round: whoever did not speak in it has none.
-    pub fn ballots(&self, round: u32) -> Vec<Ballot> {
-        self.positions_of(round).into_iter().map(|(agent, position)| (agent, position.counted)).collect()
+    /// The ballots of one round, one for everybody who ever took a position.
+    pub fn ballots(&self, round: u32) -> Vec<(Arc<str>, Ballot)> {
+        let counted = |judge: &Judge| judge.at(round).and_then(|position| position.counted.clone());
+        self.judges.iter().map(|judge| (judge.agent.clone(), counted(judge).map_or(Ballot::Missing, Ballot::For))).collect()
     }
 
     /// Every judge with its positions, oldest first.

@@ -106,7 +106,7 @@ pub fn of(case: &Case, ledger: &Ledger, tally: &Tally, absences: &[Absence]) -> 
 
 /// The outcome in one sentence.
 pub fn summary(case: &Case, tally: &Tally) -> String {
-    let cast: usize = tally.distribution.values().map(Vec::len).sum();
+    let cast = tally.distribution.values().map(Vec::len).sum::<usize>() + tally.missing.len();
     match tally.leader.as_ref().filter(|_| tally.reached) {
         Some(option) => {
             let label = case.option(option).map_or("", |choice| choice.label.as_str());
