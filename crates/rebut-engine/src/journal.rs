@@ -13,6 +13,7 @@ use crate::{
 };
 use std::{
     collections::{BTreeMap, HashMap},
+    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::sync::watch;
@@ -70,6 +71,9 @@ pub struct Commit {
     pub durability: Option<Durability>,
 }
 
+/// An append under way.
+pub type Appending<'a> = Pin<Box<dyn Future<Output = Result<u64, Halt>> + Send + 'a>>;
+
 /// What is recorded, as far as a re-run of the format needs it.
 #[derive(Default)]
 pub struct Memory {
@@ -125,7 +129,12 @@ impl Journal {
     }
 
     /// Appends in order, together with whatever was queued. Returns the number of the last record.
-    pub async fn append(&self, entries: Vec<Entry>, commit: Commit) -> Result<u64, Halt> {
+    pub fn append(&self, entries: Vec<Entry>, commit: Commit) -> Appending<'_> {
+        // Boxed, so that a turn that waits for its answer does not carry the room an append would need.
+        Box::pin(self.append_now(entries, commit))
+    }
+
+    async fn append_now(&self, entries: Vec<Entry>, commit: Commit) -> Result<u64, Halt> {
         let mut end = self.end.lock().await;
         let mut all = std::mem::take(&mut end.queued);
         all.extend(entries);

@@ -71,6 +71,9 @@ pub trait Template {
         fill(self, system, fence, &mut prompt.system, &mut ignored);
         prompt.user.reserve(user.len() + 1024);
         fill(self, user, fence, &mut prompt.user, &mut prompt.parts);
+        // A prompt lives as long as its turn; thousands may wait at once.
+        prompt.system.shrink_to_fit();
+        prompt.user.shrink_to_fit();
         prompt
     }
 }

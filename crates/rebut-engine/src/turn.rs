@@ -64,23 +64,12 @@ impl Exchange<'_> {
             Ok(found) => return Ok(Ok(Said { agent: agent.name.clone(), turn, reply: found.reply })),
             Err(problem) => problem,
         };
-        let clarify = format!("{turn}/clarify");
-        let begun = first.text.chars().take(2000).collect::<String>();
-        let prompt = ask.prompt.followed_by(&Clarify { error: &problem, answer: &begun }.render(debate.fence()));
-        let recorded = debate.recorded_turn(&clarify, &prompt)?;
-        let second = Exchange { debate, step, agent, turn: clarify.clone(), recorded };
-        if let Some(intent) = second.intent(&prompt)? {
-            debate.check_steering()?;
-            debate.journal.append(vec![intent], debate.journal.commit_before_call().await).await?;
-        }
-        let failed = match second.reply(&prompt, &ask.schema).await? {
-            Ok(reply) => match extract(&reply.text, &*ask.check) {
-                Ok(found) => return Ok(Ok(Said { agent: agent.name.clone(), turn, reply: found.reply })),
-                Err(still) => still,
-            },
-            Err(fault) => format!("{problem}; then, asked to clarify: {fault}"),
-        };
-        Ok(Err(absence(agent, &turn, FaultKind::InvalidReply, &failed)))
+        // Boxed: few turns need it, and the others should not carry its room while they wait.
+        let clarified = Box::pin(clarify(debate, step, agent, format!("{turn}/clarify"), ask, &first.text, &problem)).await?;
+        Ok(match clarified {
+            Ok(reply) => Ok(Said { agent: agent.name.clone(), turn, reply }),
+            Err(still) => Err(absence(agent, &turn, FaultKind::InvalidReply, &still)),
+        })
     }
 
     /// The recorded reply, or a new one. Faults that may pass are retried within the deadline.
@@ -193,6 +182,30 @@ impl Exchange<'_> {
         self.debate.journal.append(vec![entry], Commit::default()).await?;
         Ok(fault)
     }
+}
+
+/// Asks once more after an unusable reply. What is still wrong then is returned in words.
+async fn clarify<R: Reply>(
+    debate: &Debate,
+    step: &Step,
+    agent: &Agent,
+    turn: String,
+    ask: &Ask<R>,
+    answer: &str,
+    problem: &str,
+) -> Result<Result<R, String>, Halt> {
+    let begun = answer.chars().take(2000).collect::<String>();
+    let prompt = ask.prompt.followed_by(&Clarify { error: problem, answer: &begun }.render(debate.fence()));
+    let recorded = debate.recorded_turn(&turn, &prompt)?;
+    let exchange = Exchange { debate, step, agent, turn, recorded };
+    if let Some(intent) = exchange.intent(&prompt)? {
+        debate.check_steering()?;
+        debate.journal.append(vec![intent], debate.journal.commit_before_call().await).await?;
+    }
+    Ok(match exchange.reply(&prompt, &ask.schema).await? {
+        Ok(reply) => extract(&reply.text, &*ask.check).map(|found| found.reply),
+        Err(fault) => Err(format!("{problem}; then, asked to clarify: {fault}")),
+    })
 }
 
 /// How long to wait before the next attempt: what the provider asked for, else doubling from half a second; with jitter from the seed.
