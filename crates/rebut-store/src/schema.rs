@@ -2,7 +2,7 @@
 
 use crate::failed;
 use rebut_engine::store::StoreError;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
 use std::{
     fs, io,
     path::Path,
@@ -37,6 +37,8 @@ fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
         let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         connection.busy_timeout(BUSY)?;
         connection.set_prepared_statement_cache_capacity(32);
+        // Plans never depend on bound values; else SQLite prepares some statements anew for each one.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         Ok::<_, rusqlite::Error>(connection)
     };
     open().map_err(|error| failed(&format!("opening {}", path.display()), error))
