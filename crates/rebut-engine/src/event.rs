@@ -47,7 +47,7 @@ macro_rules! events {
 
 events! {
     /// The debate began, with everything pinned that shapes it.
-    DebateStarted(Box<Started>) = "debate.started",
+    DebateStarted(Arc<Started>) = "debate.started",
     /// Agents are about to speak at the same step.
     RoundStarted(RoundStarted) = "round.started",
     /// A call is about to leave.
@@ -55,7 +55,7 @@ events! {
     /// An attempt failed.
     TurnFailed(TurnFailed) = "turn.failed",
     /// A reply arrived.
-    TurnCompleted(Box<TurnCompleted>) = "turn.completed",
+    TurnCompleted(Arc<TurnCompleted>) = "turn.completed",
     /// Everybody of a round has answered or is missing.
     RoundCompleted(RoundCompleted) = "round.completed",
     /// An agent took or kept a position.
@@ -79,7 +79,7 @@ events! {
     /// Somebody went on with it.
     DebateResumed(DebateResumed) = "debate.resumed",
     /// The debate ended.
-    DebateCompleted(Box<Outcome>) = "debate.completed",
+    DebateCompleted(Arc<Outcome>) = "debate.completed",
     /// An event's text was taken out of the journal.
     EventRedacted(EventRedacted) = "event.redacted",
 }

@@ -82,7 +82,7 @@ pub struct Memory {
     /// When it was written.
     pub created_at: String,
     /// The end, if there is one.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<Arc<Outcome>>,
     /// Whether the last word was a pause.
     pub paused: bool,
     /// Human notes by number.
@@ -173,11 +173,11 @@ impl Journal {
         self.end.lock().await.queued.extend(entries);
     }
 
-    /// How to append before a call leaves: replies it builds on must be on the disk, and are sealed there.
+    /// How to append before a call leaves: replies it builds on must be on the disk.
     pub async fn commit_before_call(&self) -> Commit {
         let builds_on_replies = self.end.lock().await.unsynced;
         let durability = if builds_on_replies { Durability::Power } else { Durability::Process };
-        Commit { durability: Some(durability), seal: builds_on_replies, ..Commit::default() }
+        Commit { durability: Some(durability), ..Commit::default() }
     }
 
     /// How many records there are, and when that changes.
@@ -274,7 +274,7 @@ impl Memory {
         match event {
             Some(Event::DebateStarted(started)) => {
                 self.created_at.clone_from(&record.ts);
-                self.started = Some(Arc::from(started));
+                self.started = Some(started);
             }
             Some(Event::RoundStarted(round)) => {
                 self.rounds_started.insert(round.step, round.notes);
@@ -293,7 +293,7 @@ impl Memory {
             Some(Event::TurnCompleted(completed)) => {
                 let turn = self.turns.entry(completed.turn.clone()).or_default();
                 turn.in_flight = false;
-                turn.completed = Some(Arc::from(completed));
+                turn.completed = Some(completed);
             }
             Some(Event::GateOpened(opened)) => self.gates.entry(opened.gate).or_default().0 = Some(opened.until),
             Some(Event::GateDecided(decided)) => self.decide_gate(decided),
@@ -303,7 +303,7 @@ impl Memory {
             Some(Event::HumanCancelled(cancelled)) => self.cancelled = Some(cancelled),
             Some(Event::DebatePaused(_)) => self.paused = true,
             Some(Event::DebateResumed(_)) => (self.paused, self.outcome, self.cancelled) = (false, None, None),
-            Some(Event::DebateCompleted(outcome)) => self.outcome = Some(*outcome),
+            Some(Event::DebateCompleted(outcome)) => self.outcome = Some(outcome),
             Some(Event::RoundCompleted(_) | Event::PositionRecorded(_) | Event::PositionChanged(_) | Event::VoteTallied(_)) => {
                 self.absorb_fact(record)
             }

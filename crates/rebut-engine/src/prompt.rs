@@ -2,7 +2,7 @@
 //! another agent said goes in between fences that it cannot forge.
 
 use crate::{clean::is_hostile, record::Hash};
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 /// What one agent is told at one turn.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -127,8 +127,11 @@ impl Fence {
         out.push_str(&self.marker);
         out.push_str(">>>\n");
         let start = out.len();
-        let visible: String = text.chars().filter(|c| !is_hostile(*c)).collect();
-        let mut rest = visible.as_str();
+        let visible: Cow<'_, str> = match text.chars().any(is_hostile) {
+            true => text.chars().filter(|c| !is_hostile(*c)).collect(),
+            false => text.into(),
+        };
+        let mut rest = &*visible;
         while let Some(at) = memchr::memmem::find(rest.as_bytes(), self.marker.as_bytes()) {
             out.push_str(&rest[..at]);
             out.push_str("[marker removed]");

@@ -13,7 +13,7 @@ use std::{
 /// What was said in a recorded debate, by turn and attempt.
 #[derive(Debug, Default)]
 pub struct Recording {
-    turns: HashMap<(String, u32), Result<TurnCompleted, Fault>>,
+    turns: HashMap<(String, u32), Result<Arc<TurnCompleted>, Fault>>,
     notes: HashMap<String, Vec<HumanNoted>>,
     gates: HashMap<String, GateDecided>,
 }
@@ -26,7 +26,7 @@ impl Recording {
         for record in records {
             match record.event()? {
                 Some(Event::TurnCompleted(completed)) => {
-                    recording.turns.insert((completed.turn.clone(), completed.attempt), Ok(*completed));
+                    recording.turns.insert((completed.turn.clone(), completed.attempt), Ok(completed));
                 }
                 Some(Event::TurnFailed(failed)) => {
                     recording.turns.insert((failed.turn, failed.attempt), Err(failed.fault));

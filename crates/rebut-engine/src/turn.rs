@@ -153,7 +153,7 @@ impl Exchange<'_> {
 
     async fn complete(&self, attempt: u32, answer: Answer, took: Duration) -> Result<Arc<TurnCompleted>, Halt> {
         let debate = self.debate;
-        let completed = TurnCompleted {
+        let completed = Arc::new(TurnCompleted {
             turn: self.turn.clone(),
             attempt,
             model: self.agent.model.clone(),
@@ -163,12 +163,12 @@ impl Exchange<'_> {
             usage: answer.usage,
             ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             copied_from: None,
-        };
+        });
         let place = self.step.place(Some(&self.agent.name));
         let row = Some(turn_row(&place, &self.agent.role, &completed));
-        let entry = Entry { place, row, event: Event::TurnCompleted(Box::new(completed.clone())) };
+        let entry = Entry { place, row, event: Event::TurnCompleted(completed.clone()) };
         debate.journal.append(vec![entry], Commit::default()).await?;
-        Ok(Arc::new(completed))
+        Ok(completed)
     }
 
     async fn give_up(&self, attempt: u32, fault: Fault) -> Result<Result<Arc<TurnCompleted>, Fault>, Halt> {

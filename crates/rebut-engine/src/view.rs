@@ -3,7 +3,7 @@
 use crate::{
     DebateId,
     event::{DebateResumed, Event, GateOpened, HumanAnswered, HumanNoted, Position, Started, Tally, TurnCompleted},
-    model::{Fault, Usage},
+    model::{Fault, Finish, Usage},
     outcome::{Absence, Ending, Outcome},
     record::{Place, Record},
     store::{Session, Status, TurnRow},
@@ -150,7 +150,7 @@ impl View {
         match event {
             Event::DebateStarted(started) => {
                 self.created_at.clone_from(&record.ts);
-                self.started = Some(Arc::from(started));
+                self.started = Some(started);
             }
             Event::RoundStarted(round) => self.rounds.push(RoundView {
                 step: round.step,
@@ -188,7 +188,7 @@ impl View {
             }
             Event::DebateCompleted(outcome) => {
                 self.ended_at = Some(record.ts.clone());
-                self.outcome = Some(*outcome);
+                self.outcome = Some(Arc::unwrap_or_clone(outcome));
             }
             Event::HumanCancelled(_) | Event::EventRedacted(_) => {}
         }
@@ -258,7 +258,7 @@ impl View {
                 turn.state = if failed.retry { TurnState::Thinking } else { TurnState::Failed };
             }
             Event::TurnCompleted(completed) => {
-                let TurnCompleted { turn: name, model, answered_by, text, usage, ms, copied_from, .. } = *completed;
+                let TurnCompleted { turn: name, model, answered_by, text, usage, ms, copied_from, .. } = Arc::unwrap_or_clone(completed);
                 let turn = self.turn_mut(&name, record);
                 turn.model = answered_by.unwrap_or(model);
                 (turn.text, turn.usage, turn.ms, turn.state) = (text, usage, ms, TurnState::Done);
@@ -346,10 +346,19 @@ pub(crate) fn turn_row(place: &Place, role: &str, completed: &TurnCompleted) -> 
         model: model.clone(),
         content: completed.text.clone(),
         confidence: stated_confidence(&completed.text),
-        metadata: serde_json::json!({"attempt": completed.attempt, "usage": completed.usage, "finish": completed.finish}).to_string(),
+        metadata: serde_json::to_string(&Metadata { attempt: completed.attempt, usage: &completed.usage, finish: completed.finish })
+            .unwrap_or_default(),
         created_at: String::new(),
         response_time_ms: completed.ms,
     }
+}
+
+/// What the column `metadata` holds.
+#[derive(Serialize)]
+struct Metadata<'a> {
+    attempt: u32,
+    usage: &'a Option<Usage>,
+    finish: Finish,
 }
 
 /// The `confidence` a plain JSON reply states, for the table's column.

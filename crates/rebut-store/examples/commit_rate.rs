@@ -81,7 +81,7 @@ async fn rate(store: &Arc<SqliteStore>, writers: usize, records: usize, durabili
 
 fn journal(appends: usize, records: usize, durability: Durability) -> Vec<Append> {
     let (debate, mut prev, mut seq) = (DebateId::new(), Hash::default(), 0);
-    let event = Event::TurnCompleted(Box::new(TurnCompleted {
+    let event = Event::TurnCompleted(Arc::new(TurnCompleted {
         turn: "challenge 2/risk".to_owned(),
         attempt: 1,
         model: "script:replies.md".to_owned(),
@@ -90,6 +90,7 @@ fn journal(appends: usize, records: usize, durability: Durability) -> Vec<Append
         finish: Finish::Complete,
         usage: None,
         ms: 12,
+        copied_from: None,
     }));
     let mut next = || {
         seq += 1;

@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn limits_are_compared_the_right_way_round() {
         let rows = [
-            (("one debate at 50 ms", MS, "rebut"), 101.5, Some(true)),
+            (("one debate at 50 ms", MS, "rebut"), 101.4, Some(true)),
             (("one debate at 50 ms", MS, "rebut"), 101.6, Some(false)),
             (("100 at a time at 0 ms", RATE, "rebut"), 60.0, Some(true)),
             (("100 at a time at 0 ms", RATE, "rebut"), 59.0, Some(false)),

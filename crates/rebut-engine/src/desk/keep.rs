@@ -83,7 +83,7 @@ impl Desk {
         let desk = Desk::with_options(store, Arc::new(Recorded(recording.clone())), options);
         let format = desk.format(&started.format)?;
         let journal = Arc::new(desk.inner.journal(id));
-        let first = Entry::new(Place::default(), Event::DebateStarted(Box::new((*started).clone())));
+        let first = Entry::new(Place::default(), Event::DebateStarted(started.clone()));
         journal.append(vec![first], Commit::default()).await?;
         let names = started.agents.iter().map(|agent| agent.model.clone());
         let models =
@@ -96,7 +96,7 @@ impl Desk {
             return Err(DeskError::WrongState(problem.clone()));
         }
         let outcome = super::run::ending(&debate, result)?;
-        let last = Entry::new(Place::default(), Event::DebateCompleted(Box::new(outcome.clone())));
+        let last = Entry::new(Place::default(), Event::DebateCompleted(Arc::new(outcome.clone())));
         journal.append(vec![last], Commit::default()).await?;
         let transcript = report::transcript(&desk.view(id).await?);
         let identical = transcript == report::transcript(&original) && original.outcome.as_ref() == Some(&outcome);
@@ -308,7 +308,8 @@ fn copy_turns(records: &[Record], kept: &[String]) -> Vec<Entry> {
             Event::TurnCompleted(completed) if kept.iter().any(|step| step == step_of(&completed.turn)) => {
                 let role = place.agent.as_deref().unwrap_or_default().to_owned();
                 let row = Some(view::turn_row(&place, &role, &completed));
-                let completed = Box::new(TurnCompleted { copied_from: Some(completed.copied_from.unwrap_or(record.debate)), ..*completed });
+                let copied_from = Some(completed.copied_from.unwrap_or(record.debate));
+                let completed = Arc::new(TurnCompleted { copied_from, ..Arc::unwrap_or_clone(completed) });
                 copies.push(Entry { place, row, event: Event::TurnCompleted(completed) });
             }
             Event::TurnFailed(failed) if !failed.retry && kept.iter().any(|step| step == step_of(&failed.turn)) => {

@@ -97,7 +97,7 @@ impl Desk {
         let commit =
             Commit { claim: Some(Claim::Take), session: Some(Box::new(move |now| view::session(id, &row, now))), ..Commit::default() };
         let forked = !copied.is_empty();
-        let first = Entry::new(Place::default(), Event::DebateStarted(Box::new((*started).clone())));
+        let first = Entry::new(Place::default(), Event::DebateStarted(started.clone()));
         journal.append(std::iter::once(first).chain(copied).collect(), commit).await?;
         if forked {
             // What was copied is found as if it had been recorded here.
@@ -234,8 +234,9 @@ async fn drive(inner: &Inner, format: &'static Format, debate: Debate) -> Result
     };
     match ending(&debate, result) {
         Ok(outcome) => {
+            let outcome = Arc::new(outcome);
             finish(&debate, &outcome).await?;
-            Ok(outcome)
+            Ok(Arc::unwrap_or_clone(outcome))
         }
         Err(Halt::Paused) => {
             pause(&debate).await?;
@@ -269,7 +270,7 @@ fn because(reason: &str) -> String {
     if reason.is_empty() { String::new() } else { format!(": {reason}") }
 }
 
-async fn finish(debate: &Debate, outcome: &Outcome) -> Result<(), Halt> {
+async fn finish(debate: &Debate, outcome: &Arc<Outcome>) -> Result<(), Halt> {
     let rounds = debate.rounds_completed();
     let (id, started) = (debate.id, debate.started.clone());
     let (created_at, ended) = (debate.journal.memory().created_at.clone(), outcome.clone());
@@ -279,7 +280,7 @@ async fn finish(debate: &Debate, outcome: &Outcome) -> Result<(), Halt> {
         view::end_session(&mut session, &ended);
         session
     };
-    let last = Entry::new(Place::default(), Event::DebateCompleted(Box::new(outcome.clone())));
+    let last = Entry::new(Place::default(), Event::DebateCompleted(outcome.clone()));
     debate.journal.append(vec![last], closing(session)).await.map(drop)
 }
 

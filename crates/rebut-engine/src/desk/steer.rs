@@ -157,7 +157,7 @@ impl Desk {
         let stamp = move |now: &str| crate::store::Session { updated_at: now.to_owned(), completed_at: Some(now.to_owned()), ..session };
         let commit =
             Commit { seal: true, session: Some(Box::new(stamp)), claim: Some(Claim::Release), durability: Some(Durability::Power) };
-        journal.append(vec![Entry::new(Place::default(), Event::DebateCompleted(Box::new(outcome)))], commit).await?;
+        journal.append(vec![Entry::new(Place::default(), Event::DebateCompleted(Arc::new(outcome)))], commit).await?;
         Ok(())
     }
 }

@@ -353,9 +353,9 @@ async fn changed_prompts_are_shown_and_recorded_turns_stand() {
     let mut records = store.load(id, 0).await.expect("readable");
     records.truncate(8);
     let Some(Event::DebateStarted(started)) = records[0].event().expect("readable") else { panic!("the first event") };
-    let older = Started { prompts: [("decide/recommend.md".to_owned(), Hash::of(b"older"))].into(), ..*started };
+    let older = Started { prompts: [("decide/recommend.md".to_owned(), Hash::of(b"older"))].into(), ..Started::clone(&started) };
     let mut prev = Hash::default();
-    let mut again = vec![Record::new(id, 1, prev, records[0].ts.clone(), Place::default(), &Event::DebateStarted(Box::new(older)))];
+    let mut again = vec![Record::new(id, 1, prev, records[0].ts.clone(), Place::default(), &Event::DebateStarted(Arc::new(older)))];
     prev = again[0].hash;
     for record in &records[1..] {
         let mut record = Record { prev, ..record.clone() };

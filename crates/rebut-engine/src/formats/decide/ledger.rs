@@ -70,10 +70,9 @@ impl Ledger {
 
     /// Takes in a later round. With `strict`, a change that cites no valid claim does not count.
     pub fn hear(&mut self, round: u32, heard: Round<Response>, strict: bool) {
-        // Everybody answered what stood before this round, so citations are looked up there.
-        let before = self.clone();
-        for said in heard.said {
-            let position = before.judge_reply(round, &said, strict);
+        // Everybody answered what stood before this round, so all are judged before any is entered.
+        let judged: Vec<Position> = heard.said.iter().map(|said| self.judge_reply(round, said, strict)).collect();
+        for (said, position) in heard.said.iter().zip(judged) {
             if let Some(judge) = self.judges.iter_mut().find(|judge| judge.agent == said.agent) {
                 judge.positions.push((round, position));
             }
