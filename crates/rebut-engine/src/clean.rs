@@ -17,9 +17,15 @@ pub fn is_hostile(c: char) -> bool {
     }
 }
 
+/// Whether a text holds any such character. Plain ASCII, the usual case, is told by its bytes.
+pub fn has_hostile(text: &str) -> bool {
+    let plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'));
+    !plain && text.chars().any(is_hostile)
+}
+
 /// Text for a terminal or a document: whole escape sequences go, stray controls are shown as `�`.
 pub fn for_people(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_hostile) {
+    if !has_hostile(text) {
         return Cow::Borrowed(text);
     }
     let mut clean = String::with_capacity(text.len());

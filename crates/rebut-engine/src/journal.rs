@@ -265,6 +265,10 @@ impl Memory {
 
     /// The recorded data of a derived fact at this place, if it is recorded.
     pub fn fact(&self, kind: &str, place: &Place) -> Option<&str> {
+        // A debate that was never interrupted has none to compare with.
+        if self.facts.is_empty() {
+            return None;
+        }
         let key = (kind.to_owned(), place.round, place.phase.clone(), place.agent.clone());
         self.facts.get(&key).map(String::as_str)
     }

@@ -1,7 +1,10 @@
 //! Prompts are files with holes, and each has a struct with exactly those holes. What a file, a page or
 //! another agent said goes in between fences that it cannot forge.
 
-use crate::{clean::is_hostile, record::Hash};
+use crate::{
+    clean::{has_hostile, is_hostile},
+    record::Hash,
+};
 use std::{borrow::Cow, ops::Range};
 
 /// What one agent is told at one turn.
@@ -127,7 +130,7 @@ impl Fence {
         out.push_str(&self.marker);
         out.push_str(">>>\n");
         let start = out.len();
-        let visible: Cow<'_, str> = match text.chars().any(is_hostile) {
+        let visible: Cow<'_, str> = match has_hostile(text) {
             true => text.chars().filter(|c| !is_hostile(*c)).collect(),
             false => text.into(),
         };
