@@ -73,6 +73,7 @@ pub trait Template {
         let mut ignored = Vec::new();
         fill(self, system, fence, &mut prompt.system, &mut ignored);
         prompt.user.reserve(user.len() + 1024);
+        prompt.parts.reserve_exact(Self::HOLES.len());
         fill(self, user, fence, &mut prompt.user, &mut prompt.parts);
         // A prompt lives as long as its turn; thousands may wait at once.
         prompt.system.shrink_to_fit();

@@ -23,6 +23,8 @@ pub struct Registry {
     endpoints: BTreeMap<String, KnownEndpoint>,
     others: BTreeMap<String, Open>,
     client: OnceLock<reqwest::Client>,
+    /// Endpoint models by name: many debates ask the same few.
+    opened: Mutex<HashMap<String, Arc<OpenAiModel>>>,
 }
 
 /// Opens the model behind what follows the colon (nothing, when there is no colon).
@@ -93,7 +95,14 @@ impl Registry {
         }
         let endpoints =
             all.into_iter().map(|(name, data)| known_endpoint(&name, data, key).map(|known| (name, known))).collect::<Result<_, _>>()?;
-        Ok(Self { base_dir: base_dir.into(), scripts: Mutex::default(), endpoints, others: BTreeMap::new(), client: OnceLock::new() })
+        Ok(Self {
+            base_dir: base_dir.into(),
+            scripts: Mutex::default(),
+            endpoints,
+            others: BTreeMap::new(),
+            client: OnceLock::new(),
+            opened: Mutex::default(),
+        })
     }
 
     /// Adds a provider of another kind; it wins over an endpoint of the same name.
@@ -137,7 +146,14 @@ impl Registry {
             let message = format!("no key for {provider}: set the variable {variable}");
             return Err(Fault::new(FaultKind::Auth, message));
         }
-        Ok(Arc::new(OpenAiModel::new(self.client()?, known.endpoint.clone(), model.to_owned())?))
+        let name = format!("{provider}:{model}");
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = opened.get(&name) {
+            return Ok(known.clone());
+        }
+        let fresh = Arc::new(OpenAiModel::new(self.client()?, known.endpoint.clone(), model.to_owned())?);
+        opened.insert(name, fresh.clone());
+        Ok(fresh)
     }
 
     /// Made when first needed: loading certificates takes time, and a script or rehearsal needs none.

@@ -183,7 +183,7 @@ fn check_options(options: &[Choice]) -> Result<(), String> {
 
 /// The case while it is debated.
 pub struct Case {
-    /// The input, with drafted options where it had none.
+    /// The input, with drafted options where it had none, and without its context.
     pub input: Input,
     /// The settings.
     pub config: Config,
@@ -202,6 +202,7 @@ impl Case {
         if input.options.is_empty() {
             input.options = draft_options(debate, &input).await?;
         }
+        input.context = String::new();
         let ids: Vec<&str> = input.options.iter().map(|option| option.id.as_str()).collect();
         Ok(Self {
             options_text: options_text(&input.options),
@@ -230,7 +231,7 @@ impl Case {
             brief: &judge.brief,
             question: &self.input.question,
             options: &self.options_text,
-            context: self.context(),
+            context: context_of(debate),
             notes: &notes_text(notes),
         }
         .render(debate.fence());
@@ -247,7 +248,7 @@ impl Case {
             brief: &judge.brief,
             question: &self.input.question,
             options: &self.options_text,
-            context: self.context(),
+            context: context_of(debate),
             notes: &notes_text(notes),
             own: &ledger.own_words(&judge.name),
             others: &others_text(&others),
@@ -267,10 +268,12 @@ impl Case {
     fn ids(&self) -> Vec<String> {
         self.input.options.iter().map(|option| option.id.clone()).collect()
     }
+}
 
-    fn context(&self) -> &str {
-        if self.input.context.trim().is_empty() { "(none)" } else { &self.input.context }
-    }
+/// What the judges should know, as it was pinned: a case keeps no copy of what may be long.
+fn context_of(debate: &Debate) -> &str {
+    let context = debate.started().input.get("context").and_then(Value::as_str).unwrap_or_default();
+    if context.trim().is_empty() { "(none)" } else { context }
 }
 
 /// The options of a debate as far as its journal tells: given, or drafted.
@@ -287,8 +290,7 @@ pub(super) fn options_of(view: &View) -> Vec<Choice> {
 async fn draft_options(debate: &Debate, input: &Input) -> Result<Vec<Choice>, Halt> {
     let model = debate.agents().first().map(|agent| agent.model.clone()).unwrap_or_default();
     let drafter = Role::built_in("drafter").ok_or_else(|| Halt::Broken("the role `drafter` is missing".to_owned()))?.played_by(model);
-    let context = if input.context.trim().is_empty() { "(none)" } else { &input.context };
-    let prompt = Draft { brief: &drafter.brief, question: &input.question, context }.render(debate.fence());
+    let prompt = Draft { brief: &drafter.brief, question: &input.question, context: context_of(debate) }.render(debate.fence());
     let ask = Ask { prompt, schema: Schema::of::<OptionDraft>(), check: Box::new(OptionDraft::check) };
     match debate.turn(&Step::once("draft", 0), &drafter, ask).await? {
         Ok(said) => Ok(lettered(said.reply)),
