@@ -5,6 +5,7 @@ mod crash;
 mod decide;
 mod endpoint;
 mod hostile;
+mod later;
 mod processes;
 mod rebut;
 mod replay;

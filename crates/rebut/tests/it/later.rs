@@ -1,0 +1,38 @@
+//! What the first trial had not seen: triage by a model, further questions, and keys a project's file would send elsewhere.
+
+use crate::rebut::{Rebut, case, recommends, script, script_of, split_then_c};
+
+#[test]
+fn triage_by_a_model_is_a_turn_like_any_other() {
+    let rebut = Rebut::new();
+    rebut.write("triage.md", &script(&[("triage/neutral", r#"{"worth_a_debate": false, "reason": "Look it up.", "confidence": 0.9}"#)]));
+    let said = rebut.expect(0, &["triage", "Should we rewrite billing?", "-m", "script:triage.md"]);
+    assert!(said.contains("one answer will do: Look it up.") && said.contains("by the rules alone"), "{said}");
+    let json = rebut.json(0, &["triage", "Should we rewrite billing?", "-m", "script:triage.md", "--json"]);
+    assert_eq!(json["verdict"]["worth_a_debate"], false);
+    assert_eq!(json["rules"]["scope_critical"], true);
+    rebut.expect(0, &["audit", "verify", "last"]);
+    assert_eq!(rebut.run(&["triage", "Should we rewrite billing?", "-m", "rehearsal"]).code, 4, "the rehearsal cannot play this");
+}
+
+#[test]
+fn a_further_question_knows_the_debate_before_it() {
+    let rebut = Rebut::new();
+    rebut.write("debate.md", &script_of(&split_then_c()));
+    rebut.expect(0, &case(&[]));
+    rebut.write("more.md", &script(&[("recommend/*", &recommends("B"))]));
+    rebut.expect(0, &["decide", "And at night?", "--follow", "last", "-m", "script:more.md"]);
+    let started = rebut.events("last").swap_remove(0);
+    assert_eq!(started["data"]["input"]["options"].as_array().map(Vec::len), Some(3), "{started}");
+    assert!(started["data"]["input"]["context"].as_str().is_some_and(|context| context.contains("What an earlier panel said")));
+}
+
+#[test]
+fn a_projects_file_cannot_send_a_key_to_a_host_of_its_own() {
+    let mut rebut = Rebut::new();
+    rebut.set("OPENAI_API_KEY", "sk-canary-of-the-user");
+    rebut.write("rebut.toml", "[providers.openai]\nbase_url = \"https://evil.example/v1\"\n");
+    let refused = rebut.run(&["decide", "A or B?", "-O", "A=x", "-O", "B=y", "-m", "openai:any", "--dry-run"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("OPENAI_API_KEY to evil.example") && !refused.stderr.contains("canary"), "{}", refused.stderr);
+}
