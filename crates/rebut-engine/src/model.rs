@@ -27,6 +27,16 @@ pub trait Model: Send + Sync + 'static {
     fn is_rehearsal(&self) -> bool {
         false
     }
+
+    /// What its tokens cost; `None` when nobody knows.
+    fn price(&self) -> Option<Price> {
+        None
+    }
+
+    /// How often and how widely it may be asked, over all debates; what is `None` has no limit of its own.
+    fn allowance(&self) -> Allowance {
+        Allowance::default()
+    }
 }
 
 /// Finds the model behind a name such as `openai:gpt-5` or `script:replies.md`.
@@ -54,6 +64,61 @@ pub struct Request<'a> {
     pub deltas: &'a Deltas,
 }
 
+/// US dollars per million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// Input.
+    pub input: f64,
+    /// Input read from the provider's cache; the same as other input unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<f64>,
+    /// Output.
+    pub output: f64,
+}
+
+impl Price {
+    /// Costs nothing: somebody at the terminal, a script, a server on this machine.
+    pub const FREE: Self = Self { input: 0.0, cached: None, output: 0.0 };
+
+    /// Whether sums of it make sense: a negative price would let a debate run past its budget.
+    pub fn is_possible(&self) -> bool {
+        [self.input, self.output, self.cached.unwrap_or(0.0)].iter().all(|price| price.is_finite() && *price >= 0.0)
+    }
+
+    /// What that use costs.
+    pub fn of(&self, usage: &Usage) -> f64 {
+        let tokens = |count: u64, price: f64| count as f64 * price / 1e6;
+        tokens(usage.input, self.input) + tokens(usage.cached, self.cached.unwrap_or(self.input)) + tokens(usage.output, self.output)
+    }
+}
+
+/// How much may be asked of a provider, over all debates of a desk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Allowance {
+    /// Calls under way at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<u32>,
+    /// Calls begun in a minute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_per_minute: Option<u32>,
+    /// Tokens in a minute, input and output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_per_minute: Option<u64>,
+}
+
+/// What a provider said is left of its limits, with its answer or its refusal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Headroom {
+    /// Calls left in the window.
+    pub requests: Option<u64>,
+    /// Tokens left in the window.
+    pub tokens: Option<u64>,
+    /// When the window begins anew.
+    pub resets_in: Option<Duration>,
+}
+
 /// What came back.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
@@ -65,6 +130,10 @@ pub struct Answer {
     pub usage: Option<Usage>,
     /// Why the text ended.
     pub finish: Finish,
+    /// The program that answered and its version, where it was one, e.g. `claude 2.1.0`.
+    pub program: Option<String>,
+    /// What the provider said is left of its limits.
+    pub headroom: Option<Headroom>,
 }
 
 /// Why an answer ended.
@@ -107,12 +176,22 @@ pub struct Fault {
     /// How long the provider asked us to wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// What the failed attempt used, where the provider said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// What came before it broke off: evidence, never an answer. Bounded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial: Option<String>,
+    /// What the provider said is left of its limits.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub headroom: Option<Headroom>,
 }
 
 impl Fault {
     /// A fault of that class.
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after_ms: None }
+        Self { kind, message: message.into(), retry_after_ms: None, usage: None, partial: None, headroom: None }
     }
 }
 
@@ -126,8 +205,14 @@ pub enum FaultKind {
     RateLimited,
     /// The provider failed (5xx).
     Server,
-    /// The connection failed or broke.
+    /// The connection failed, or broke before the first byte of an answer.
     Network,
+    /// The answer broke off, or its end is missing: it may have been paid for, and it is no answer.
+    Incomplete,
+    /// Money or quota is used up (402, spend limits): waiting does not help.
+    Quota,
+    /// The prompt is longer than the model reads.
+    TooLong,
     /// The answer had no content.
     Empty,
     /// The model declined, or a filter did.
@@ -153,7 +238,7 @@ pub enum FaultKind {
 impl FaultKind {
     /// Whether asking the same model again may help.
     pub fn is_passing(self) -> bool {
-        matches!(self, Self::RateLimited | Self::Server | Self::Network | Self::Empty)
+        matches!(self, Self::RateLimited | Self::Server | Self::Network | Self::Empty | Self::Incomplete)
     }
 
     /// In words, as `degraded` lists show it.
@@ -163,6 +248,9 @@ impl FaultKind {
             Self::RateLimited => "rate limited",
             Self::Server => "provider failed",
             Self::Network => "connection failed",
+            Self::Incomplete => "answer broke off",
+            Self::Quota => "quota used up",
+            Self::TooLong => "prompt too long",
             Self::Empty => "empty answer",
             Self::Refused => "refused",
             Self::BadRequest => "request not accepted",

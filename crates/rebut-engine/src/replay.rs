@@ -75,6 +75,7 @@ impl Model for Recorded {
                 model: completed.answered_by.clone(),
                 usage: completed.usage,
                 finish: completed.finish,
+                ..Answer::default()
             }),
             Some(Err(fault)) => Err(fault.clone()),
             None => {

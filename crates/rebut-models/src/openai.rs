@@ -12,7 +12,7 @@ mod streaming;
 
 use crate::key::{BLANKED, Key};
 use reading::Completion;
-use rebut_engine::model::{Answer, Fault, FaultKind, Finish, Model, Request, Usage};
+use rebut_engine::model::{Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage};
 use reqwest::{
     Client, Method, Response, Url,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
@@ -41,19 +41,6 @@ pub struct Endpoint {
     pub structured: Structured,
     /// How the most tokens of an answer are asked for.
     pub max_tokens_field: MaxTokensField,
-}
-
-/// US dollars per million tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Price {
-    /// Input.
-    pub input: f64,
-    /// Input read from the provider's cache; the same as other input unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cached: Option<f64>,
-    /// Output.
-    pub output: f64,
 }
 
 /// How an endpoint is told the form of the reply (the prompt says it too).
@@ -166,7 +153,7 @@ impl OpenAiModel {
             return Err(self.fault(FaultKind::Empty, why));
         }
         let usage = usage.map(|usage| Usage { cost_usd: self.price.map(|price| price.of(&usage)), ..usage });
-        Ok(Answer { text: self.blanked(text), model: model.map(|model| self.blanked(model)), usage, finish })
+        Ok(Answer { text: self.blanked(text), model: model.map(|model| self.blanked(model)), usage, finish, ..Answer::default() })
     }
 
     /// The text without any secret.
@@ -206,17 +193,9 @@ impl Model for OpenAiModel {
         text.push_str(&String::from_utf8_lossy(&self.body(request)));
         self.blanked(text)
     }
-}
 
-impl Price {
-    /// Whether sums of it make sense: a negative price would let a debate run past its budget.
-    pub(crate) fn is_possible(&self) -> bool {
-        [self.input, self.output, self.cached.unwrap_or(0.0)].iter().all(|price| price.is_finite() && *price >= 0.0)
-    }
-
-    fn of(&self, usage: &Usage) -> f64 {
-        let tokens = |count: u64, price: f64| count as f64 * price / 1e6;
-        tokens(usage.input, self.input) + tokens(usage.cached, self.cached.unwrap_or(self.input)) + tokens(usage.output, self.output)
+    fn price(&self) -> Option<Price> {
+        self.price
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::{
     key::Key,
     nearest::nearest,
-    openai::{self, Endpoint, MaxTokensField, OpenAiModel, Price, Structured},
+    openai::{self, Endpoint, MaxTokensField, OpenAiModel, Structured},
     script::{Script, ScriptModel},
 };
-use rebut_engine::model::{Fault, FaultKind, Model, Models};
+use rebut_engine::model::{Fault, FaultKind, Model, Models, Price};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{

@@ -100,7 +100,7 @@ impl Model for ScriptModel {
             output: words(&text),
             ..Usage::default()
         });
-        Ok(Answer { text, model: None, usage: Some(usage), finish })
+        Ok(Answer { text, model: None, usage: Some(usage), finish, ..Answer::default() })
     }
 }
 

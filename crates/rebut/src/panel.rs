@@ -137,6 +137,8 @@ fn agent(member: &Member, project: &Path) -> Result<Agent, CliError> {
         stance: on_one_line(member.stance.as_deref().unwrap_or(&played.stance)),
         temperature: member.temperature,
         max_tokens: member.max_tokens,
+        effort: member.effort,
+        fallbacks: member.fallbacks.clone(),
         ..played
     })
 }

@@ -39,7 +39,7 @@ impl Model for RehearsalModel {
         stream(&request, &text);
         let prompt = count_words(&request.prompt.system) + count_words(&request.prompt.user);
         let usage = Usage { input: prompt, output: count_words(&text), cost_usd: Some(0.0), ..Usage::default() };
-        Ok(Answer { text, model: Some("rehearsal".to_owned()), usage: Some(usage), finish: Finish::Complete })
+        Ok(Answer { text, model: Some("rehearsal".to_owned()), usage: Some(usage), finish: Finish::Complete, ..Answer::default() })
     }
 
     fn is_rehearsal(&self) -> bool {

@@ -1,10 +1,10 @@
 //! The endpoint adapter against a real server on the loopback.
 
 use crate::asking::Asking;
-use rebut_engine::model::{Answer, Deltas, Fault, FaultKind, Finish, Model, Usage};
+use rebut_engine::model::{Answer, Deltas, Fault, FaultKind, Finish, Model, Price, Usage};
 use rebut_models::{
     key::Key,
-    openai::{Endpoint, MOST_TEXT, MaxTokensField, OpenAiModel, Price, Structured, client},
+    openai::{Endpoint, MOST_TEXT, MaxTokensField, OpenAiModel, Structured, client},
 };
 use rebut_testkit::openai_server::{Behaviour, OpenAiServer, completion, stream_of};
 use serde_json::{Value, json};
@@ -60,8 +60,13 @@ async fn a_plain_answer_and_exactly_what_was_sent() {
     let answer = asking.ask(&model).await.expect("an answer");
     // 60 fresh, 40 cached, 20 out, at the prices above.
     let usage = Usage { input: 60, cached: 40, output: 20, reasoning: 5, cost_usd: Some((60.0 * 2.0 + 40.0 * 0.5 + 20.0 * 10.0) / 1e6) };
-    let expected =
-        Answer { text: "{\"z\": \"ü\"}".to_owned(), model: Some("served-model".to_owned()), usage: Some(usage), finish: Finish::Complete };
+    let expected = Answer {
+        text: "{\"z\": \"ü\"}".to_owned(),
+        model: Some("served-model".to_owned()),
+        usage: Some(usage),
+        finish: Finish::Complete,
+        ..Answer::default()
+    };
     assert_eq!(answer, expected);
 
     let seen = server.seen();

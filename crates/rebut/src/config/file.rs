@@ -1,6 +1,9 @@
 //! The form of `rebut.toml`. Unknown keys are errors.
 
-use rebut_engine::formats::{decide, triage};
+use rebut_engine::{
+    agent::Effort,
+    formats::{decide, triage},
+};
 use rebut_models::ProviderData;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -109,6 +112,12 @@ pub struct Member {
     /// Most tokens per turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
+    /// How hard its model should think: minimal, low, medium or high.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// Models that answer in its place when its own cannot, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<String>,
 }
 
 /// What may be sent to models.
