@@ -295,7 +295,11 @@ pub struct ClaimId(pub String);
 impl ClaimId {
     /// The claim of that agent, round and number (from 1).
     pub fn new(agent: &str, round: u32, number: usize) -> Self {
-        Self(format!("{agent}·{round}·#{number}"))
+        use std::fmt::Write;
+        let mut name = String::with_capacity(agent.len() + 12);
+        // Writing to a String cannot fail.
+        let _ = write!(name, "{agent}·{round}·#{number}");
+        Self(name)
     }
 }
 
