@@ -81,9 +81,8 @@ impl Exchange<'_> {
         }
         let debate = self.debate;
         let Some(model) = debate.models.get(&self.agent.model) else {
-            return self
-                .give_up(self.recorded.failed + 1, Fault::new(FaultKind::Unavailable, format!("no model `{}`", self.agent.model)))
-                .await;
+            let nobody = Fault::new(FaultKind::Unavailable, format!("no model `{}`", self.agent.model));
+            return Box::pin(self.give_up(self.recorded.failed + 1, nobody)).await;
         };
         let _lane = debate.lanes.enter(self.agent.provider()).await;
         let patience = model.patience().unwrap_or(Duration::from_secs(debate.started.limits.turn_seconds));
@@ -102,22 +101,29 @@ impl Exchange<'_> {
                 deltas: &debate.deltas,
             };
             let fault = match self.ask(model.as_ref(), request, &mut deadline).await? {
-                Ok(answer) => return self.complete(attempt, answer, asked.elapsed()).await.map(Ok),
+                // Boxed like all that follows an answer: a turn that waits for one should not carry the room.
+                Ok(answer) => return Box::pin(self.complete(attempt, answer, asked.elapsed())).await.map(Ok),
                 Err(fault) => fault,
             };
             let Some(wait) = self.wait_before_retry(attempt, &fault, patience.saturating_sub(began.elapsed())) else {
-                return self.give_up(attempt, fault).await;
+                return Box::pin(self.give_up(attempt, fault)).await;
             };
-            self.record_failure(attempt, fault, true).await?;
-            tokio::select! {
-                () = debate.clock.sleep(wait) => {}
-                () = debate.until_cancelled() => return Err(debate.cancelled()),
-            }
+            Box::pin(self.try_again(attempt, fault, wait, prompt)).await?;
             attempt += 1;
-            debate.check_steering()?;
-            let again = debate.turn_started(self.step, self.agent, &self.turn, attempt, prompt, false);
-            debate.journal.append(vec![again], Commit::default()).await?;
         }
+    }
+
+    /// Records a failure that may pass, waits, and records the next attempt.
+    async fn try_again(&self, attempt: u32, fault: Fault, wait: Duration, prompt: &Prompt) -> Result<(), Halt> {
+        let debate = self.debate;
+        self.record_failure(attempt, fault, true).await?;
+        tokio::select! {
+            () = debate.clock.sleep(wait) => {}
+            () = debate.until_cancelled() => return Err(debate.cancelled()),
+        }
+        debate.check_steering()?;
+        let again = debate.turn_started(self.step, self.agent, &self.turn, attempt + 1, prompt, false);
+        debate.journal.append(vec![again], Commit::default()).await.map(drop)
     }
 
     /// How long to wait before asking again; `None` when it is given up.
