@@ -3,7 +3,7 @@
 use crate::asking::Asking;
 use rebut_engine::model::{Fault, FaultKind, Models};
 use rebut_models::registry::{ProviderData, Registry, built_in};
-use rebut_testkit::openai_server::{Behaviour, OpenAiServer};
+use rebut_testkit::model_server::{Behaviour, ModelServer};
 use std::{collections::BTreeMap, fs, sync::Arc};
 use tempfile::TempDir;
 
@@ -22,7 +22,7 @@ fn names_lead_to_models_or_to_help() {
     let (registry, _dir) = registry("[bare]\nbase_url = 'nonsense'\n[here]\nbase_url = 'http://user:pw@127.0.0.1/v1'").expect("a registry");
     let registry = registry.with("rehearsal", Arc::new(|rest| Err(Fault::new(FaultKind::NotSent, format!("rehearsal({rest})")))));
     let rows = [
-        ("opnai:gpt-5", FaultKind::NotFound, "did you mean `openai`? Known: bare, deepseek, groq, here, "),
+        ("opnai:gpt-5", FaultKind::NotFound, "did you mean `openai`? Known: anthropic, bare, deepseek, gemini, groq, here, "),
         ("openai:gpt-5", FaultKind::Auth, "set the variable OPENAI_API_KEY"),
         ("groq", FaultKind::NotFound, "Write groq:MODEL"),
         ("bare:x", FaultKind::BadRequest, "base_url `nonsense` is no URL"),
@@ -58,7 +58,7 @@ async fn one_script_is_shared_by_everybody() {
 
 #[tokio::test]
 async fn a_configuration_changes_only_what_it_names() {
-    let server = OpenAiServer::start(|_, _| Behaviour::Say("{}".to_owned())).await.expect("a server");
+    let server = ModelServer::start(|_, _| Behaviour::Say("{}".to_owned())).await.expect("a server");
     let config = format!(
         "[groq]\nbase_url = '{}/'\nheaders = {{ x-team = 'blue' }}\n[groq.prices]\nm = {{ input = 10, output = 20 }}",
         server.base_url()
@@ -81,7 +81,24 @@ async fn a_configuration_changes_only_what_it_names() {
 #[test]
 fn built_in_endpoints_are_complete() {
     let names: Vec<String> = built_in().into_keys().collect();
-    assert_eq!(names, ["deepseek", "groq", "llamacpp", "lmstudio", "mistral", "ollama", "openai", "openrouter", "together", "vllm", "xai"]);
+    assert_eq!(
+        names,
+        [
+            "anthropic",
+            "deepseek",
+            "gemini",
+            "groq",
+            "llamacpp",
+            "lmstudio",
+            "mistral",
+            "ollama",
+            "openai",
+            "openrouter",
+            "together",
+            "vllm",
+            "xai",
+        ]
+    );
     for (name, data) in built_in() {
         let url = data.base_url.expect(&name);
         assert_eq!(data.key_env.is_none(), url.starts_with("http://127.0.0.1:"), "{name}: a key goes over TLS only");

@@ -223,7 +223,12 @@ async fn respond(vendor: &'static Vendor, behaviour: Behaviour, seen: &Seen) -> 
             send(status, &headers.iter().map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>(), body)
         }
         Behaviour::Break { kind, body } => {
-            let pieces = stream::iter([Ok(Bytes::from(body)), Err(io::Error::from(io::ErrorKind::ConnectionReset))]);
+            // A pause between the two, or the bytes would be thrown away together with the connection.
+            let broken = stream::once(async {
+                tokio::task::yield_now().await;
+                Err(io::Error::from(io::ErrorKind::ConnectionReset))
+            });
+            let pieces = stream::once(async { Ok(Bytes::from(body)) }).chain(broken);
             Response::builder().header(CONTENT_TYPE, kind).body(Body::from_stream(pieces)).expect("tests give valid headers")
         }
         Behaviour::Hang => std::future::pending().await,

@@ -97,9 +97,10 @@ pub(super) fn vendor_of(seen: &Seen) -> &'static Vendor {
     }
 }
 
-/// A text in pieces of five characters, so that words and secrets are torn.
+/// A text in pieces of five characters, so that words and secrets are torn; one that is only there to be large, in larger ones.
 pub(super) fn pieces(text: &str) -> Vec<String> {
-    text.chars().collect::<Vec<_>>().chunks(5).map(String::from_iter).collect()
+    let size = if text.len() > 1 << 16 { 1 << 16 } else { 5 };
+    text.chars().collect::<Vec<_>>().chunks(size).map(String::from_iter).collect()
 }
 
 /// An event with a name.
