@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn events_are_the_same_however_the_bytes_are_cut() {
-        let stream = ": hello\r\ndata: {\"é\":1}\r\n\r\nevent: x\ndata:a\ndata: b\n\n\ndata:\n\ndata: [DONE]\n\ndata: never ended";
+        let stream = ": hello\r\ndata: {\"é\":1}\r\n\r\nevent: error\r\ndata:a\ndata: b\n\n\ndata:\n\ndata: [DONE]\n\ndata: never ended";
         for size in 1..=stream.len() {
             let mut events = Events::default();
             let mut found = Vec::new();

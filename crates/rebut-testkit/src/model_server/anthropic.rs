@@ -27,7 +27,7 @@ pub(super) static VENDOR: Vendor = Vendor {
 };
 
 fn check(seen: &Seen) -> Checked {
-    if !seen.header("x-api-key").is_some_and(|key| !key.is_empty()) || seen.header("authorization").is_some() {
+    if seen.header("x-api-key").is_none_or(str::is_empty) || seen.header("authorization").is_some() {
         return Err((401, "x-api-key header is required".to_owned()));
     }
     if seen.header("anthropic-version") != Some("2023-06-01") {

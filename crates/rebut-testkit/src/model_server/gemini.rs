@@ -28,7 +28,7 @@ pub(super) static VENDOR: Vendor = Vendor {
 };
 
 fn check(seen: &Seen) -> Checked {
-    if !seen.header("x-goog-api-key").is_some_and(|key| !key.is_empty()) || seen.header("authorization").is_some() {
+    if seen.header("x-goog-api-key").is_none_or(str::is_empty) || seen.header("authorization").is_some() {
         return Err((403, "Method doesn't allow unregistered callers.".to_owned()));
     }
     if seen.line.starts_with("GET ") {
