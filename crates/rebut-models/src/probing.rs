@@ -51,7 +51,7 @@ impl Registry {
             Ok(_) => Ok(answer),
             Err(why) => {
                 let message = format!("{name} answers, but not in the asked form: {why}");
-                Err(Fault { usage: answer.usage, ..Fault::new(FaultKind::InvalidReply, message) })
+                Err(Fault { usage: answer.usage.map(Box::new), ..Fault::new(FaultKind::InvalidReply, message) })
             }
         }
     }

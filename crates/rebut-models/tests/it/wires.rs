@@ -4,7 +4,7 @@ use crate::asking::{Asking, SCHEMA};
 use rebut_engine::{
     agent::Effort,
     model::{Answer, Deltas, Fault, FaultKind, Finish, Model, Price, Usage},
-    prompt::{Fence, Hole, Template},
+    prompt::{Fence, Hole, Pieces, Template},
 };
 use rebut_models::{
     http::{EffortForm, Endpoint, HttpModel, Manner, Structured, WireKind, client},
@@ -12,7 +12,11 @@ use rebut_models::{
 };
 use rebut_testkit::model_server::{Behaviour, Ending, Failure, ModelServer, Said, Seen};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 pub const KEY: &str = "key-0123456789abcdef";
 
@@ -264,7 +268,7 @@ async fn what_is_no_whole_answer_is_said_to_be_none() {
                 } else {
                     assert_eq!(fault.partial.as_deref(), partial, "{:?} {streamed}", row.wire);
                     let paid = matches!(kind, FaultKind::Refused | FaultKind::Empty);
-                    assert_eq!(fault.usage.and_then(|usage| usage.cost_usd).is_some(), paid, "{:?} {streamed}: {fault}", row.wire);
+                    assert_eq!(fault.usage.as_ref().and_then(|usage| usage.cost_usd).is_some(), paid, "{:?} {streamed}: {fault}", row.wire);
                 }
             }
         }
@@ -297,6 +301,11 @@ impl Template for Case {
 
     fn value(&self, hole: usize) -> &str {
         ["Which?", "Two\n\nparagraphs.", "B is best."][hole]
+    }
+
+    fn pieces() -> &'static Pieces {
+        static PIECES: OnceLock<Pieces> = OnceLock::new();
+        PIECES.get_or_init(Pieces::of::<Self>)
     }
 }
 
