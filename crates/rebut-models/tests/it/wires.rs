@@ -204,7 +204,8 @@ async fn temperature_limit_and_effort_are_sent_where_they_are_taken() {
 
 #[tokio::test]
 async fn every_failure_has_its_class_on_every_wire() {
-    let rows: [(fn() -> Behaviour, Option<FaultKind>, &str); 7] = [
+    type Failing = (fn() -> Behaviour, Option<FaultKind>, &'static str);
+    let rows: [Failing; 7] = [
         (|| Behaviour::Fail(Failure::RateLimited), Some(FaultKind::RateLimited), ""),
         (|| Behaviour::Fail(Failure::Quota), Some(FaultKind::Quota), ""),
         (|| Behaviour::Fail(Failure::TooLong), Some(FaultKind::TooLong), ""),
