@@ -1,9 +1,11 @@
-//! Who answers a turn: OpenAI-compatible endpoints, scripts, the built-in rehearsal. No environment is read here.
+//! Who answers a turn: endpoints over HTTP, scripts, the built-in rehearsal. No environment is read here.
 
 mod finding;
+pub mod http;
 pub mod key;
 mod nearest;
-pub mod openai;
+mod probing;
+mod provider;
 pub mod registry;
 pub mod rehearsal;
 pub mod script;

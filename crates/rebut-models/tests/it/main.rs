@@ -1,6 +1,8 @@
 //! The crate's tests against real parts: loopback HTTP and real files.
 
 mod asking;
-mod openai;
+mod chat;
+mod deadlines;
 mod registry;
 mod script;
+mod wires;
