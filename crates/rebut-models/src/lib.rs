@@ -1,5 +1,6 @@
-//! Who answers a turn: OpenAI-compatible endpoints, scripts, the built-in rehearsal. No environment is read here.
+//! Who answers a turn: OpenAI-compatible endpoints, agent CLIs, scripts, the built-in rehearsal. No environment is read here.
 
+pub mod cli;
 mod finding;
 pub mod key;
 mod nearest;
@@ -9,4 +10,5 @@ pub mod rehearsal;
 pub mod script;
 pub mod status;
 
+pub use cli::{CliData, Clis};
 pub use registry::{ProviderData, Registry};

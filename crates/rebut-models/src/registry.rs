@@ -1,6 +1,7 @@
 //! From a name such as `openai:gpt-5` to whoever answers.
 
 use crate::{
+    cli::Clis,
     key::Key,
     nearest::nearest,
     openai::{self, Endpoint, MaxTokensField, OpenAiModel, Structured},
@@ -109,6 +110,11 @@ impl Registry {
     pub fn with(mut self, provider: &str, open: Open) -> Self {
         self.others.insert(provider.to_owned(), open);
         self
+    }
+
+    /// Adds the agent CLIs, as `cli:NAME` and `cli:NAME/MODEL`.
+    pub fn with_clis(self, clis: Arc<Clis>) -> Self {
+        self.with("cli", Arc::new(move |name| clis.open(name)))
     }
 
     /// Every endpoint, to choose from or to list.
