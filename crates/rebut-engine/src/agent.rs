@@ -10,13 +10,13 @@ pub struct Agent {
     /// Its name in this debate, unique; usually the role's.
     pub name: Arc<str>,
     /// The role it plays.
-    pub role: String,
+    pub role: Arc<str>,
     /// One word for its attitude, e.g. `sceptical`.
-    pub stance: String,
+    pub stance: Arc<str>,
     /// The role's text: what this agent looks for and how.
-    pub brief: String,
+    pub brief: Arc<str>,
     /// Who answers for it, `provider:model`.
-    pub model: String,
+    pub model: Arc<str>,
     /// Sampling temperature, where the model takes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
@@ -60,7 +60,7 @@ impl Effort {
 impl Agent {
     /// The provider part of its model's name.
     pub fn provider(&self) -> &str {
-        self.model.split_once(':').map_or(self.model.as_str(), |(provider, _)| provider)
+        self.model.split_once(':').map_or(&*self.model, |(provider, _)| provider)
     }
 }
 
@@ -112,12 +112,12 @@ impl Role {
     }
 
     /// An agent that plays this role, named after it.
-    pub fn played_by(&self, model: impl Into<String>) -> Agent {
+    pub fn played_by(&self, model: impl Into<Arc<str>>) -> Agent {
         Agent {
             name: self.name.as_str().into(),
-            role: self.name.clone(),
-            stance: self.stance.clone(),
-            brief: self.brief.clone(),
+            role: self.name.as_str().into(),
+            stance: self.stance.as_str().into(),
+            brief: self.brief.as_str().into(),
             model: model.into(),
             temperature: None,
             max_tokens: None,

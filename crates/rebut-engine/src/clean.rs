@@ -45,6 +45,14 @@ pub fn for_people(text: &str) -> Cow<'_, str> {
 
 /// The same, on one line.
 pub fn on_one_line(text: &str) -> String {
+    one_line(text).into_owned()
+}
+
+/// The same, without a copy where the text is already one clean line, as most are.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    if is_one_line(text) {
+        return Cow::Borrowed(text);
+    }
     let mut line = String::with_capacity(text.len());
     for word in for_people(text).split_whitespace() {
         if !line.is_empty() {
@@ -52,7 +60,21 @@ pub fn on_one_line(text: &str) -> String {
         }
         line.push_str(word);
     }
-    line
+    Cow::Owned(line)
+}
+
+/// Printable ASCII, words apart by single spaces, none at the ends. What else is clean takes the longer way.
+fn is_one_line(text: &str) -> bool {
+    let mut after_space = true;
+    for byte in text.bytes() {
+        match byte {
+            b' ' if after_space => return false,
+            b' ' => after_space = true,
+            b'!'..=b'~' => after_space = false,
+            _ => return false,
+        }
+    }
+    !after_space || text.is_empty()
 }
 
 /// At most `limit` characters, cut at a character's border and marked when cut.

@@ -30,7 +30,7 @@ pub struct Debate {
     pub(crate) id: DebateId,
     pub(crate) started: Arc<Started>,
     pub(crate) journal: Arc<Journal>,
-    pub(crate) models: HashMap<String, Arc<dyn Model>>,
+    pub(crate) models: HashMap<Arc<str>, Arc<dyn Model>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) steer: watch::Receiver<Steer>,
     pub(crate) deltas: Deltas,
@@ -83,8 +83,8 @@ impl Step {
     }
 
     /// The name of an agent's turn at this step.
-    pub fn turn(&self, agent: &str) -> String {
-        format!("{}/{agent}", self.name)
+    pub fn turn(&self, agent: &str) -> Arc<str> {
+        format!("{}/{agent}", self.name).into()
     }
 
     pub(crate) fn place(&self, agent: Option<&Arc<str>>) -> Place {
@@ -108,7 +108,7 @@ pub struct Said<R> {
     /// Who.
     pub agent: Arc<str>,
     /// At which turn.
-    pub turn: String,
+    pub turn: Arc<str>,
     /// What.
     pub reply: R,
 }
@@ -165,10 +165,16 @@ impl Debate {
     }
 
     /// Several agents speak at the same step, in parallel. `ask` is called once per agent with the notes this round hears.
-    pub async fn round<R: Reply>(&self, step: &Step, agents: &[Agent], ask: impl Fn(&Agent, &str) -> Ask<R>) -> Result<Round<R>, Halt> {
+    pub async fn round<'a, R: Reply>(
+        &self,
+        step: &Step,
+        agents: impl IntoIterator<Item = &'a Agent>,
+        ask: impl Fn(&Agent, &str) -> Ask<R>,
+    ) -> Result<Round<R>, Halt> {
         self.enter(step)?;
-        let (opening, notes) = self.open_round(step, agents).await?;
-        let mut asks: Vec<(&Agent, Ask<R>)> = agents.iter().map(|agent| (agent, ask(agent, &notes))).collect();
+        let agents: Vec<&Agent> = agents.into_iter().collect();
+        let (opening, notes) = self.open_round(step, &agents).await?;
+        let mut asks: Vec<(&Agent, Ask<R>)> = agents.iter().map(|agent| (*agent, ask(agent, &notes))).collect();
         let results = self.exchange_all(step, &mut asks, opening).await?;
         let mut round = Round { step: step.name.clone(), said: Vec::with_capacity(results.len()), absent: Vec::new() };
         for result in results {
@@ -193,7 +199,7 @@ impl Debate {
         let recorded = self.journal.memory().fact(event.kind(), &place).map(str::to_owned);
         match recorded {
             None => {
-                self.journal.queue(vec![Entry::new(place, event)]).await;
+                self.journal.queue(Entry::new(place, event)).await;
                 Ok(())
             }
             Some(data) if data == event.to_data() => Ok(()),
@@ -214,7 +220,9 @@ impl Debate {
         }
         let Some(patience) = wait else {
             let decided = GateDecided { gate: name.to_owned(), approved: true, by: "auto".to_owned(), reason: "gates are off".to_owned() };
-            self.journal.append(vec![Entry::new(Place::default(), Event::GateDecided(decided.clone()))], Commit::default()).await?;
+            self.journal
+                .append(vec![Entry::new(Place::default(), Event::GateDecided(Box::new(decided.clone())))], Commit::default())
+                .await?;
             return Ok(decided);
         };
         let until = match opened.and_then(|until| until.parse::<jiff::Timestamp>().ok()) {
@@ -267,7 +275,7 @@ impl Debate {
     }
 
     /// Fixes which notes a round hears: those of its first start, so that a re-run asks the same.
-    async fn open_round(&self, step: &Step, agents: &[Agent]) -> Result<(Vec<Entry>, String), Halt> {
+    async fn open_round(&self, step: &Step, agents: &[&Agent]) -> Result<(Vec<Entry>, String), Halt> {
         let mut opening = Vec::new();
         if let Some(recording) = &self.recording {
             opening
@@ -337,7 +345,7 @@ impl Debate {
         let content = Hash::of(summary.as_bytes());
         let opened = GateOpened { gate: name.to_owned(), summary: summary.to_owned(), content, until: format!("{until:.3}") };
         let commit = Commit { durability: Some(crate::store::Durability::Power), ..Commit::default() };
-        self.journal.append(vec![Entry::new(Place::default(), Event::GateOpened(opened))], commit).await?;
+        self.journal.append(vec![Entry::new(Place::default(), Event::GateOpened(Box::new(opened)))], commit).await?;
         Ok(until)
     }
 
@@ -355,7 +363,7 @@ impl Debate {
             tokio::select! {
                 () = &mut closes => {
                     let late = GateDecided { gate: name.to_owned(), approved: false, by: "timeout".to_owned(), reason: "nobody decided in time".to_owned() };
-                    self.journal.append(vec![Entry::new(Place::default(), Event::GateDecided(late))], Commit::default()).await?;
+                    self.journal.append(vec![Entry::new(Place::default(), Event::GateDecided(Box::new(late)))], Commit::default()).await?;
                 }
                 _ = grown.changed() => {}
                 _ = steer.changed() => {}
@@ -364,9 +372,9 @@ impl Debate {
     }
 
     /// The intent to call, as it is recorded.
-    pub(crate) fn turn_started(&self, step: &Step, agent: &Agent, turn: &str, attempt: u32, prompt: &Prompt, again: bool) -> Entry {
+    pub(crate) fn turn_started(&self, step: &Step, agent: &Agent, turn: &Arc<str>, attempt: u32, prompt: &Prompt, again: bool) -> Entry {
         let started =
-            TurnStarted { turn: turn.to_owned(), attempt, model: agent.model.clone(), prompt: prompt.hash(), possibly_paid_twice: again };
+            TurnStarted { turn: turn.clone(), attempt, model: agent.model.clone(), prompt: prompt.hash(), possibly_paid_twice: again };
         Entry::new(step.place(Some(&agent.name)), Event::TurnStarted(started))
     }
 }

@@ -10,7 +10,7 @@ use crate::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{cell::RefCell, collections::BTreeMap, sync::Arc};
 
 macro_rules! events {
     ($($(#[$doc:meta])* $variant:ident($data:ty) = $kind:literal,)*) => {
@@ -29,9 +29,7 @@ macro_rules! events {
 
             /// The event's own data as JSON text.
             pub fn to_data(&self) -> String {
-                let text = match self { $(Self::$variant(data) => serde_json::to_string(data),)* };
-                // Every type here is made of strings, finite numbers, lists and maps with string keys.
-                text.expect("event data is always JSON")
+                in_exact_room(|text| match self { $(Self::$variant(data) => serde_json::to_writer(text, data),)* })
             }
 
             /// The event behind a kind and its data; `None` when this program does not know the kind.
@@ -45,6 +43,25 @@ macro_rules! events {
     };
 }
 
+/// Writes JSON into a buffer that is used again and again, and copies it into a string of just its size: journals are
+/// made of many small texts, and each would otherwise grow by several steps.
+fn in_exact_room(write: impl FnOnce(&mut Vec<u8>) -> serde_json::Result<()>) -> String {
+    thread_local! {
+        static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    ROOM.with_borrow_mut(|room| {
+        room.clear();
+        // Every type here is made of strings, finite numbers, lists and maps with string keys.
+        write(room).expect("event data is always JSON");
+        let text = std::str::from_utf8(room).expect("JSON is text").to_owned();
+        room.shrink_to(MOST_ROOM_KEPT);
+        text
+    })
+}
+
+/// One large text must not hold its room for ever.
+const MOST_ROOM_KEPT: usize = 64 << 10;
+
 events! {
     /// The debate began, with everything pinned that shapes it.
     DebateStarted(Arc<Started>) = "debate.started",
@@ -53,21 +70,21 @@ events! {
     /// A call is about to leave.
     TurnStarted(TurnStarted) = "turn.started",
     /// An attempt failed.
-    TurnFailed(TurnFailed) = "turn.failed",
+    TurnFailed(Box<TurnFailed>) = "turn.failed",
     /// A reply arrived.
     TurnCompleted(Arc<TurnCompleted>) = "turn.completed",
     /// Everybody of a round has answered or is missing.
     RoundCompleted(RoundCompleted) = "round.completed",
     /// An agent took or kept a position.
-    PositionRecorded(Position) = "position.recorded",
+    PositionRecorded(Arc<Position>) = "position.recorded",
     /// An agent changed its position.
-    PositionChanged(Position) = "position.changed",
+    PositionChanged(Arc<Position>) = "position.changed",
     /// Positions were counted.
-    VoteTallied(Tally) = "vote.tallied",
+    VoteTallied(Arc<Tally>) = "vote.tallied",
     /// The debate waits for a person.
-    GateOpened(GateOpened) = "gate.opened",
+    GateOpened(Box<GateOpened>) = "gate.opened",
     /// The gate was decided.
-    GateDecided(GateDecided) = "gate.decided",
+    GateDecided(Box<GateDecided>) = "gate.decided",
     /// A person added something the next round hears.
     HumanNoted(HumanNoted) = "human.noted",
     /// A person chose after a contested debate.
@@ -102,7 +119,7 @@ pub struct Started {
     /// Who takes part.
     pub agents: Vec<Agent>,
     /// The hash of each prompt file of the format.
-    pub prompts: BTreeMap<String, Hash>,
+    pub prompts: Arc<BTreeMap<String, Hash>>,
     /// What shuffles are drawn from.
     pub seed: u64,
     /// The random marker that fences quoted text.
@@ -163,11 +180,11 @@ pub struct RoundStarted {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnStarted {
     /// The turn's name, e.g. `challenge 2/risk`.
-    pub turn: String,
+    pub turn: Arc<str>,
     /// Which attempt.
     pub attempt: u32,
     /// Who is asked.
-    pub model: String,
+    pub model: Arc<str>,
     /// The hash of the prompt.
     pub prompt: Hash,
     /// Set when an earlier call of this very attempt was in flight at a crash: it may be paid twice.
@@ -179,7 +196,7 @@ pub struct TurnStarted {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnFailed {
     /// The turn's name.
-    pub turn: String,
+    pub turn: Arc<str>,
     /// Which attempt.
     pub attempt: u32,
     /// Why.
@@ -192,11 +209,11 @@ pub struct TurnFailed {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnCompleted {
     /// The turn's name.
-    pub turn: String,
+    pub turn: Arc<str>,
     /// Which attempt.
     pub attempt: u32,
     /// Who was asked.
-    pub model: String,
+    pub model: Arc<str>,
     /// Who really answered, where it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<String>,
@@ -228,7 +245,7 @@ pub struct RoundCompleted {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Position {
     /// The turn it was said in.
-    pub turn: String,
+    pub turn: Arc<str>,
     /// The option held; `None` is an explicit abstention.
     pub option: Option<String>,
     /// The option held before, in a later round.
@@ -278,7 +295,11 @@ pub struct ClaimId(pub String);
 impl ClaimId {
     /// The claim of that agent, round and number (from 1).
     pub fn new(agent: &str, round: u32, number: usize) -> Self {
-        Self(format!("{agent}·{round}·#{number}"))
+        use std::fmt::Write;
+        let mut name = String::with_capacity(agent.len() + 12);
+        // Writing to a String cannot fail.
+        let _ = write!(name, "{agent}·{round}·#{number}");
+        Self(name)
     }
 }
 
@@ -324,10 +345,10 @@ pub struct Tally {
     /// After which step.
     pub step: String,
     /// Who stands for what.
-    pub distribution: BTreeMap<String, Vec<String>>,
+    pub distribution: BTreeMap<String, Vec<Arc<str>>>,
     /// Who took a position earlier and is missing now: counted for nobody, but among the ballots.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<String>,
+    pub missing: Vec<Arc<str>>,
     /// The leading option, if there is exactly one.
     pub leader: Option<String>,
     /// Its share of the ballots.

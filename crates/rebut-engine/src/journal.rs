@@ -44,14 +44,27 @@ pub struct Entry {
     pub place: Place,
     /// What happened.
     pub event: Event,
-    /// The row of `debate_turns` it makes; number and time are filled in.
-    pub row: Option<TurnRow>,
+    /// The role of whoever replied: a reply makes a row of `debate_turns`.
+    pub role: Option<Arc<str>>,
 }
 
 impl Entry {
     /// An event that makes no row.
     pub fn new(place: Place, event: Event) -> Self {
-        Self { place, event, row: None }
+        Self { place, event, role: None }
+    }
+
+    fn turn_row(&self, seq: u64, now: &Arc<str>) -> Option<TurnRow> {
+        let (Some(role), Event::TurnCompleted(completed)) = (&self.role, &self.event) else { return None };
+        Some(TurnRow {
+            seq,
+            round: self.place.round.unwrap_or(0),
+            phase: self.place.phase.clone().unwrap_or_default(),
+            agent_id: self.place.agent.clone().unwrap_or_default(),
+            agent_role: role.clone(),
+            completed: completed.clone(),
+            created_at: now.clone(),
+        })
     }
 }
 
@@ -80,7 +93,7 @@ pub struct Memory {
     /// The first event.
     pub started: Option<Arc<Started>>,
     /// When it was written.
-    pub created_at: String,
+    pub created_at: Arc<str>,
     /// The end, if there is one.
     pub outcome: Option<Arc<Outcome>>,
     /// Whether the last word was a pause.
@@ -93,7 +106,7 @@ pub struct Memory {
     pub gates: HashMap<String, (Option<String>, Option<GateDecided>)>,
     /// Whether a text was taken out: such a debate can be read, but not run again.
     pub redacted: bool,
-    turns: HashMap<String, RecordedTurn>,
+    turns: HashMap<Arc<str>, RecordedTurn>,
     rounds_started: HashMap<String, Vec<u64>>,
     facts: HashMap<FactKey, String>,
 }
@@ -137,7 +150,11 @@ impl Journal {
     async fn append_now(&self, entries: Vec<Entry>, commit: Commit) -> Result<u64, Halt> {
         let mut end = self.end.lock().await;
         let mut all = std::mem::take(&mut end.queued);
-        all.extend(entries);
+        if all.is_empty() {
+            all = entries;
+        } else {
+            all.extend(entries);
+        }
         let now = self.now();
         let session = commit.session.map(|make| Box::new(make(&now)));
         let has_reply = all.iter().any(|entry| matches!(entry.event, Event::TurnCompleted(_)));
@@ -168,9 +185,9 @@ impl Journal {
         }
     }
 
-    /// Keeps events for the next append: facts the format derives need no commit of their own.
-    pub async fn queue(&self, entries: Vec<Entry>) {
-        self.end.lock().await.queued.extend(entries);
+    /// Keeps an event for the next append: facts the format derives need no commit of their own.
+    pub async fn queue(&self, entry: Entry) {
+        self.end.lock().await.queued.push(entry);
     }
 
     /// How to append before a call leaves: replies it builds on must be on the disk.
@@ -191,22 +208,20 @@ impl Journal {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn now(&self) -> String {
-        format!("{:.3}", self.clock.now())
+    fn now(&self) -> Arc<str> {
+        format!("{:.3}", self.clock.now()).into()
     }
 
-    fn chain(&self, end: &End, entries: &[Entry], now: &str) -> Append {
+    fn chain(&self, end: &End, entries: &[Entry], now: &Arc<str>) -> Append {
         let mut append = Append::new(self.debate, end.count);
         let (mut seq, mut head) = (end.count, end.head);
         append.records.reserve(entries.len());
         for entry in entries {
             seq += 1;
-            let record = Record::new(self.debate, seq, head, now.to_owned(), entry.place.clone(), &entry.event);
+            let record = Record::new(self.debate, seq, head, now.clone(), entry.place.clone(), &entry.event);
             head = record.hash;
-            if let Some(row) = &entry.row {
-                append.turns.push(TurnRow { seq, created_at: now.to_owned(), ..row.clone() });
-            }
-            append.records.push(Arc::new(record));
+            append.turns.extend(entry.turn_row(seq, now));
+            append.records.push(record);
         }
         append
     }
@@ -238,7 +253,7 @@ impl Journal {
                 }
                 Event::HumanCancelled(cancelled) => self.memory().cancelled = Some(cancelled.clone()),
                 Event::GateOpened(opened) => self.memory().gates.entry(opened.gate.clone()).or_default().0 = Some(opened.until.clone()),
-                Event::GateDecided(decided) => self.memory().decide_gate(decided.clone()),
+                Event::GateDecided(decided) => self.memory().decide_gate((**decided).clone()),
                 _ => {}
             }
         }
@@ -258,7 +273,7 @@ impl Memory {
 
     /// Turns that were in flight when the record ends.
     pub fn in_doubt(&self) -> Vec<String> {
-        let mut turns: Vec<String> = self.turns.iter().filter(|(_, turn)| turn.in_flight).map(|(name, _)| name.clone()).collect();
+        let mut turns: Vec<String> = self.turns.iter().filter(|(_, turn)| turn.in_flight).map(|(name, _)| name.to_string()).collect();
         turns.sort();
         turns
     }
@@ -300,7 +315,7 @@ impl Memory {
                 turn.completed = Some(completed);
             }
             Some(Event::GateOpened(opened)) => self.gates.entry(opened.gate).or_default().0 = Some(opened.until),
-            Some(Event::GateDecided(decided)) => self.decide_gate(decided),
+            Some(Event::GateDecided(decided)) => self.decide_gate(*decided),
             Some(Event::HumanNoted(note)) => {
                 self.notes.insert(record.seq, note);
             }

@@ -19,7 +19,7 @@ pub struct MemoryStore {
 
 #[derive(Default)]
 struct Kept {
-    records: Vec<Arc<Record>>,
+    records: Vec<Record>,
     checkpoints: Vec<Checkpoint>,
     session: Option<Session>,
     turns: Vec<TurnRow>,
@@ -81,7 +81,7 @@ impl Store for MemoryStore {
         let debates = self.lock();
         let records = debates.get(&debate).map(|kept| kept.records.as_slice()).unwrap_or_default();
         let after = usize::try_from(after).unwrap_or(usize::MAX).min(records.len());
-        Ok(records[after..].iter().map(|record| Record::clone(record)).collect())
+        Ok(records[after..].to_vec())
     }
 
     async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {
@@ -109,7 +109,7 @@ impl Store for MemoryStore {
         kept.check(&append)?;
         let seq = tombstone.seq;
         let place = kept.records.iter_mut().find(|record| record.seq == seq);
-        *place.ok_or_else(|| StoreError::NotFound(format!("event {seq} of {}", append.debate)))? = Arc::new(tombstone);
+        *place.ok_or_else(|| StoreError::NotFound(format!("event {seq} of {}", append.debate)))? = tombstone;
         kept.turns.retain(|turn| turn.seq != seq);
         kept.apply(append);
         Ok(())

@@ -178,14 +178,14 @@ pub struct Fault {
     pub retry_after_ms: Option<u64>,
     /// What the failed attempt used, where the provider said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
+    pub usage: Option<Box<Usage>>,
     /// What came before it broke off: evidence, never an answer. Bounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<String>,
     /// What the provider said is left of its limits.
     #[serde(skip)]
     #[schemars(skip)]
-    pub headroom: Option<Headroom>,
+    pub headroom: Option<Box<Headroom>>,
 }
 
 impl Fault {

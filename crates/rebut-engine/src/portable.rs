@@ -139,7 +139,7 @@ fn parse_line(line: &str) -> Result<Record, String> {
     Ok(Record {
         debate: line.debate_id,
         seq: line.seq,
-        ts: line.ts.into_owned(),
+        ts: line.ts.into(),
         kind: Cow::Owned(line.kind.into_owned()),
         round: line.round,
         phase: line.phase.map(|text| text.as_ref().into()),

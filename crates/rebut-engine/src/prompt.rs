@@ -66,19 +66,42 @@ pub trait Template {
     /// What fills the hole of that number.
     fn value(&self, hole: usize) -> &str;
 
+    /// The file taken apart; done once.
+    fn pieces() -> &'static Pieces;
+
     /// Fills every hole.
     fn render(&self, fence: &Fence) -> Prompt {
-        let (system, user) = split(Self::SOURCE);
-        let mut prompt = Prompt::default();
-        let mut ignored = Vec::new();
-        fill(self, system, fence, &mut prompt.system, &mut ignored);
-        prompt.user.reserve(user.len() + 1024);
-        prompt.parts.reserve_exact(Self::HOLES.len());
-        fill(self, user, fence, &mut prompt.user, &mut prompt.parts);
-        // A prompt lives as long as its turn; thousands may wait at once.
-        prompt.system.shrink_to_fit();
-        prompt.user.shrink_to_fit();
-        prompt
+        let Pieces { system, user } = Self::pieces();
+        let mut parts = Vec::with_capacity(user.len());
+        Prompt { system: fill(self, system, fence, &mut Vec::new()), user: fill(self, user, fence, &mut parts), parts }
+    }
+}
+
+/// A prompt file taken apart: texts, and the number of the hole behind each.
+pub struct Pieces {
+    system: Vec<Piece>,
+    user: Vec<Piece>,
+}
+
+type Piece = (&'static str, Option<usize>);
+
+impl Pieces {
+    /// Takes a prompt file apart.
+    pub fn of<T: Template>() -> Self {
+        let (system, user) = split(T::SOURCE);
+        let apart = |source: &'static str| {
+            let mut pieces = Vec::new();
+            let mut rest = source;
+            while let Some((before, (name, tail))) =
+                rest.split_once("{{").and_then(|(before, after)| Some((before, after.split_once("}}")?)))
+            {
+                pieces.push((before, T::HOLES.iter().position(|(hole, _)| *hole == name)));
+                rest = tail;
+            }
+            pieces.push((rest, None));
+            pieces
+        };
+        Self { system: apart(system), user: apart(user) }
     }
 }
 
@@ -97,6 +120,11 @@ macro_rules! prompt {
 
             fn value(&self, hole: usize) -> &str {
                 [$(self.$hole),*][hole]
+            }
+
+            fn pieces() -> &'static $crate::prompt::Pieces {
+                static PIECES: std::sync::OnceLock<$crate::prompt::Pieces> = std::sync::OnceLock::new();
+                PIECES.get_or_init($crate::prompt::Pieces::of::<$name<'_>>)
             }
         }
     };
@@ -122,6 +150,11 @@ impl Fence {
             // Ids are random too, by another path; a debate must not fail for its marker.
             Err(_) => crate::DebateId::new().to_string().replace('-', ""),
         }
+    }
+
+    /// How much longer a quoted text is.
+    fn len(&self) -> usize {
+        "<<<data >>>\n\n<<<end >>>".len() + 2 * self.marker.len()
     }
 
     /// Puts `text` between fences and says where it stands. The agent has seen the marker, so its own
@@ -159,27 +192,25 @@ fn split(source: &'static str) -> (&'static str, &'static str) {
     }
 }
 
-fn fill<T: Template + ?Sized>(values: &T, source: &str, fence: &Fence, out: &mut String, parts: &mut Vec<(&'static str, Range<usize>)>) {
-    let mut rest = source;
-    while let Some((before, after)) = rest.split_once("{{") {
-        out.push_str(before);
-        let Some((name, tail)) = after.split_once("}}") else { break };
-        if let Some(number) = T::HOLES.iter().position(|(hole, _)| *hole == name) {
-            let (name, kind) = T::HOLES[number];
-            let value = values.value(number);
-            let range = match kind {
-                Hole::Data => fence.quote(value, out),
-                Hole::Text => {
-                    let start = out.len();
-                    out.push_str(value);
-                    start..out.len()
-                }
-            };
-            parts.push((name, range));
-        }
-        rest = tail;
+fn fill<T: Template + ?Sized>(values: &T, pieces: &[Piece], fence: &Fence, parts: &mut Vec<(&'static str, Range<usize>)>) -> String {
+    // A prompt lives as long as its turn, and thousands may wait at once: it has just the room it needs.
+    let filled = |hole: usize| values.value(hole).len() + if T::HOLES[hole].1 == Hole::Data { fence.len() } else { 0 };
+    let mut out = String::with_capacity(pieces.iter().map(|(text, hole)| text.len() + hole.map_or(0, filled)).sum());
+    for (text, hole) in pieces {
+        out.push_str(text);
+        let Some(number) = *hole else { continue };
+        let ((name, kind), value) = (T::HOLES[number], values.value(number));
+        let range = match kind {
+            Hole::Data => fence.quote(value, &mut out),
+            Hole::Text => {
+                let start = out.len();
+                out.push_str(value);
+                start..out.len()
+            }
+        };
+        parts.push((name, range));
     }
-    out.push_str(rest);
+    out
 }
 
 /// The names of the holes a prompt file really has, for the test that compares them with its struct.

@@ -33,7 +33,7 @@ impl Hash {
 
 impl fmt::Display for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&encode_hex(&self.0))
+        f.write_str(as_text(&hex_digits(&self.0)))
     }
 }
 
@@ -45,7 +45,7 @@ impl fmt::Debug for Hash {
 
 impl Serialize for Hash {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&encode_hex(&self.0))
+        serializer.serialize_str(as_text(&hex_digits(&self.0)))
     }
 }
 
@@ -56,15 +56,24 @@ impl<'de> Deserialize<'de> for Hash {
     }
 }
 
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
 /// Lower-case hexadecimal.
 pub fn encode_hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        text.push(DIGITS[usize::from(byte >> 4)] as char);
-        text.push(DIGITS[usize::from(byte & 15)] as char);
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+}
+
+/// The same for a hash, without a heap: a journal writes many of them.
+fn hex_digits(bytes: &[u8; 32]) -> [u8; 64] {
+    let mut digits = [0; 64];
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+        (pair[0], pair[1]) = (DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]);
     }
-    text
+    digits
+}
+
+fn as_text(digits: &[u8; 64]) -> &str {
+    std::str::from_utf8(digits).expect("hexadecimal digits are text")
 }
 
 /// The bytes behind exactly `2 * N` hexadecimal digits.
@@ -90,7 +99,7 @@ pub struct Record {
     /// Its number, from 1.
     pub seq: u64,
     /// When, RFC 3339 with milliseconds.
-    pub ts: String,
+    pub ts: Arc<str>,
     /// The event's kind, e.g. `turn.completed`.
     pub kind: Cow<'static, str>,
     /// The round it belongs to.
@@ -124,7 +133,7 @@ pub struct Place {
 
 impl Record {
     /// Chains a new event behind `prev`.
-    pub fn new(debate: DebateId, seq: u64, prev: Hash, ts: String, place: Place, event: &Event) -> Self {
+    pub fn new(debate: DebateId, seq: u64, prev: Hash, ts: Arc<str>, place: Place, event: &Event) -> Self {
         let data = event.to_data();
         let salt = Some(fresh_salt());
         let mut record = Self {
@@ -181,7 +190,7 @@ impl Record {
         hasher.update(self.seq.to_le_bytes());
         // An absent round must not hash like round 0.
         hasher.update(self.round.map_or(u64::MAX, u64::from).to_le_bytes());
-        for text in [self.ts.as_str(), &self.kind, self.phase.as_deref().unwrap_or(""), self.agent.as_deref().unwrap_or("")] {
+        for text in [&*self.ts, &self.kind, self.phase.as_deref().unwrap_or(""), self.agent.as_deref().unwrap_or("")] {
             hasher.update((text.len() as u64).to_le_bytes());
             hasher.update(text.as_bytes());
         }

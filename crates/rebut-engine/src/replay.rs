@@ -26,10 +26,10 @@ impl Recording {
         for record in records {
             match record.event()? {
                 Some(Event::TurnCompleted(completed)) => {
-                    recording.turns.insert((completed.turn.clone(), completed.attempt), Ok(completed));
+                    recording.turns.insert((completed.turn.to_string(), completed.attempt), Ok(completed));
                 }
                 Some(Event::TurnFailed(failed)) => {
-                    recording.turns.insert((failed.turn, failed.attempt), Err(failed.fault));
+                    recording.turns.insert((failed.turn.to_string(), failed.attempt), Err(failed.fault));
                 }
                 Some(Event::HumanNoted(note)) => {
                     unheard.insert(record.seq, note);
@@ -39,7 +39,7 @@ impl Recording {
                     recording.notes.insert(round.step, heard);
                 }
                 Some(Event::GateDecided(decided)) => {
-                    recording.gates.insert(decided.gate.clone(), decided);
+                    recording.gates.insert(decided.gate.clone(), *decided);
                 }
                 _ => {}
             }

@@ -1,6 +1,12 @@
 //! The store seam: where journals are kept. One append is one transaction.
 
-use crate::{DebateId, record::Record, seal::Checkpoint};
+use crate::{
+    DebateId,
+    event::TurnCompleted,
+    model::{Finish, Usage},
+    record::Record,
+    seal::Checkpoint,
+};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -37,7 +43,7 @@ pub struct Append {
     /// How many records the journal must have before; otherwise [`StoreError::Conflict`].
     pub after: u64,
     /// The new records, numbered `after + 1 …`.
-    pub records: Vec<Arc<Record>>,
+    pub records: Vec<Record>,
     /// The signed end of the journal, if it is closed here.
     pub checkpoint: Option<Checkpoint>,
     /// The session row, if it changed.
@@ -171,13 +177,11 @@ pub struct Session {
     pub rehearsal: bool,
 }
 
-/// One row of `debate_turns`.
+/// One row of `debate_turns`. It shares the reply with the event; what only a table needs is made when the table is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnRow {
     /// The record that holds the turn.
     pub seq: u64,
-    /// Its name, e.g. `challenge 2/risk`.
-    pub turn: Arc<str>,
     /// Round number.
     pub round: u32,
     /// Phase of the format.
@@ -185,21 +189,46 @@ pub struct TurnRow {
     /// Who spoke.
     pub agent_id: Arc<str>,
     /// In which role.
-    pub agent_role: String,
-    /// The provider part of the model's name.
-    pub provider: String,
-    /// The model that answered.
-    pub model: String,
-    /// The reply as it came.
-    pub content: String,
-    /// The agent's confidence, where its reply has one.
-    pub confidence: Option<f64>,
-    /// Usage and attempt, as JSON.
-    pub metadata: String,
+    pub agent_role: Arc<str>,
+    /// The reply and what is known of it.
+    pub completed: Arc<TurnCompleted>,
     /// When it was recorded.
-    pub created_at: String,
-    /// How long it took.
-    pub response_time_ms: u64,
+    pub created_at: Arc<str>,
+}
+
+impl TurnRow {
+    /// The provider part of the model's name.
+    pub fn provider(&self) -> &str {
+        let model = &self.completed.model;
+        model.split_once(':').map_or(model, |(provider, _)| provider)
+    }
+
+    /// The model that answered.
+    pub fn model(&self) -> &str {
+        self.completed.answered_by.as_deref().unwrap_or(&self.completed.model)
+    }
+
+    /// The agent's confidence, where its reply is plain JSON that states one.
+    pub fn confidence(&self) -> Option<f64> {
+        #[derive(Deserialize)]
+        struct Stated {
+            confidence: f64,
+        }
+        serde_json::from_str::<Stated>(&self.completed.text).ok().map(|stated| stated.confidence).filter(|value| value.is_finite())
+    }
+
+    /// Usage and attempt, as JSON.
+    pub fn metadata(&self) -> String {
+        #[derive(Serialize)]
+        struct Metadata<'a> {
+            attempt: u32,
+            usage: &'a Option<Usage>,
+            finish: Finish,
+        }
+        let TurnCompleted { attempt, usage, finish, .. } = &*self.completed;
+        let metadata = Metadata { attempt: *attempt, usage, finish: *finish };
+        serde_json::to_string(&metadata).expect("numbers and words are always JSON")
+    }
 }
 
 /// Why the store did not do it.

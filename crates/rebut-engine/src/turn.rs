@@ -11,7 +11,6 @@ use crate::{
     prompt::{Prompt, Template},
     record::Hash,
     reply::{Reply, Schema, extract},
-    view::turn_row,
 };
 use std::{
     collections::HashMap,
@@ -36,7 +35,7 @@ pub(crate) struct Exchange<'a> {
     pub debate: &'a Debate,
     pub step: &'a Step,
     pub agent: &'a Agent,
-    pub turn: String,
+    pub turn: Arc<str>,
     pub recorded: RecordedTurn,
 }
 
@@ -65,7 +64,7 @@ impl Exchange<'_> {
             Err(problem) => problem,
         };
         // Boxed: few turns need it, and the others should not carry its room while they wait.
-        let clarified = Box::pin(clarify(debate, step, agent, format!("{turn}/clarify"), ask, &first.text, &problem)).await?;
+        let clarified = Box::pin(clarify(debate, step, agent, format!("{turn}/clarify").into(), ask, &first.text, &problem)).await?;
         Ok(match clarified {
             Ok(reply) => Ok(Said { agent: agent.name.clone(), turn, reply }),
             Err(still) => Err(absence(agent, &turn, FaultKind::InvalidReply, &still)),
@@ -165,8 +164,7 @@ impl Exchange<'_> {
             copied_from: None,
         });
         let place = self.step.place(Some(&self.agent.name));
-        let row = Some(turn_row(&place, &self.agent.role, &completed));
-        let entry = Entry { place, row, event: Event::TurnCompleted(completed.clone()) };
+        let entry = Entry { place, role: Some(self.agent.role.clone()), event: Event::TurnCompleted(completed.clone()) };
         debate.journal.append(vec![entry], Commit::default()).await?;
         Ok(completed)
     }
@@ -178,7 +176,7 @@ impl Exchange<'_> {
     async fn record_failure(&self, attempt: u32, mut fault: Fault, retry: bool) -> Result<Fault, Halt> {
         fault.message = self.debate.scrubber.scrub(fault.message);
         let failed = TurnFailed { turn: self.turn.clone(), attempt, fault: fault.clone(), retry };
-        let entry = Entry::new(self.step.place(Some(&self.agent.name)), Event::TurnFailed(failed));
+        let entry = Entry::new(self.step.place(Some(&self.agent.name)), Event::TurnFailed(Box::new(failed)));
         self.debate.journal.append(vec![entry], Commit::default()).await?;
         Ok(fault)
     }
@@ -189,7 +187,7 @@ async fn clarify<R: Reply>(
     debate: &Debate,
     step: &Step,
     agent: &Agent,
-    turn: String,
+    turn: Arc<str>,
     ask: &Ask<R>,
     answer: &str,
     problem: &str,

@@ -3,9 +3,9 @@
 use crate::{
     DebateId,
     event::{DebateResumed, Event, GateOpened, HumanAnswered, HumanNoted, Position, Started, Tally, TurnCompleted},
-    model::{Fault, Finish, Usage},
+    model::{Fault, Usage},
     outcome::{Absence, Ending, Outcome},
-    record::{Place, Record},
+    record::Record,
     store::{Session, Status, TurnRow},
 };
 use serde::Serialize;
@@ -19,11 +19,11 @@ pub struct View {
     /// What was pinned.
     pub started: Option<Arc<Started>>,
     /// When it began, and when the last event was written.
-    pub created_at: String,
+    pub created_at: Arc<str>,
     /// Time of the last event.
-    pub updated_at: String,
+    pub updated_at: Arc<str>,
     /// When it ended.
-    pub ended_at: Option<String>,
+    pub ended_at: Option<Arc<str>>,
     /// How many events there are.
     pub events: u64,
     /// Rounds in order.
@@ -58,11 +58,11 @@ pub struct RoundView {
     /// Who speaks.
     pub agents: Vec<Arc<str>>,
     /// Positions taken, in order.
-    pub positions: Vec<(Arc<str>, Position)>,
+    pub positions: Vec<(Arc<str>, Arc<Position>)>,
     /// Who was missing.
     pub absent: Vec<Absence>,
     /// The count.
-    pub tally: Option<Tally>,
+    pub tally: Option<Arc<Tally>>,
     /// Whether everybody has answered or is missing.
     pub completed: bool,
 }
@@ -79,7 +79,7 @@ pub struct TurnView {
     /// Who was asked.
     pub model: String,
     /// When it was first asked.
-    pub asked_at: String,
+    pub asked_at: Arc<str>,
     /// Failed attempts.
     pub faults: Vec<Fault>,
     /// The reply as it came; empty while it is awaited, or if it never came.
@@ -177,7 +177,7 @@ impl View {
                 }
             }
             Event::TurnStarted(_) | Event::TurnFailed(_) | Event::TurnCompleted(_) => self.apply_turn(record, event),
-            Event::GateOpened(gate) => self.open_gate = Some(gate),
+            Event::GateOpened(gate) => self.open_gate = Some(*gate),
             Event::GateDecided(_) => self.open_gate = None,
             Event::HumanNoted(note) => self.notes.push(note),
             Event::HumanAnswered(answer) => self.answer = Some(answer),
@@ -235,8 +235,8 @@ impl View {
         let (id, started) = (self.id?, self.started.as_ref()?);
         let mut session = session(id, started, &self.created_at);
         session.status = self.status();
-        session.updated_at.clone_from(&self.updated_at);
-        session.completed_at.clone_from(&self.ended_at);
+        session.updated_at = self.updated_at.to_string();
+        session.completed_at = self.ended_at.as_deref().map(str::to_owned);
         session.total_rounds = u32::try_from(self.rounds.iter().filter(|round| round.completed).count()).unwrap_or(u32::MAX);
         if let Some(outcome) = &self.outcome {
             end_session(&mut session, outcome);
@@ -248,7 +248,7 @@ impl View {
         match event {
             Event::TurnStarted(started) => {
                 let turn = self.turn_mut(&started.turn, record);
-                turn.model = started.model;
+                turn.model = started.model.to_string();
                 turn.state = TurnState::Thinking;
                 turn.possibly_paid_twice |= started.possibly_paid_twice;
             }
@@ -260,7 +260,7 @@ impl View {
             Event::TurnCompleted(completed) => {
                 let TurnCompleted { turn: name, model, answered_by, text, usage, ms, copied_from, .. } = Arc::unwrap_or_clone(completed);
                 let turn = self.turn_mut(&name, record);
-                turn.model = answered_by.unwrap_or(model);
+                turn.model = answered_by.unwrap_or_else(|| model.to_string());
                 (turn.text, turn.usage, turn.ms, turn.state) = (text, usage, ms, TurnState::Done);
                 turn.copied = copied_from.is_some();
             }
@@ -324,50 +324,18 @@ pub fn turn_rows(records: &[Record]) -> Vec<TurnRow> {
         _ => None,
     });
     let rows = completed.map(|(record, completed)| {
-        let agent = record.agent.clone().unwrap_or_default();
-        let role = agents.iter().find(|known| known.name == agent).map_or(&*agent, |known| &known.role);
-        let place = Place { round: record.round, phase: record.phase.clone(), agent: Some(agent.clone()) };
-        TurnRow { seq: record.seq, created_at: record.ts.clone(), ..turn_row(&place, role, &completed) }
+        let agent_id = record.agent.clone().unwrap_or_default();
+        TurnRow {
+            seq: record.seq,
+            round: record.round.unwrap_or(0),
+            phase: record.phase.clone().unwrap_or_default(),
+            agent_role: agents.iter().find(|known| known.name == agent_id).map_or_else(|| agent_id.clone(), |known| known.role.clone()),
+            agent_id,
+            completed,
+            created_at: record.ts.clone(),
+        }
     });
     rows.collect()
-}
-
-/// The row of `debate_turns` for one reply; number and time are the journal's to fill in.
-pub(crate) fn turn_row(place: &Place, role: &str, completed: &TurnCompleted) -> TurnRow {
-    let model = completed.answered_by.as_ref().unwrap_or(&completed.model);
-    TurnRow {
-        seq: 0,
-        turn: completed.turn.as_str().into(),
-        round: place.round.unwrap_or(0),
-        phase: place.phase.clone().unwrap_or_default(),
-        agent_id: place.agent.clone().unwrap_or_default(),
-        agent_role: role.to_owned(),
-        provider: completed.model.split_once(':').map_or(completed.model.as_str(), |(provider, _)| provider).to_owned(),
-        model: model.clone(),
-        content: completed.text.clone(),
-        confidence: stated_confidence(&completed.text),
-        metadata: serde_json::to_string(&Metadata { attempt: completed.attempt, usage: &completed.usage, finish: completed.finish })
-            .unwrap_or_default(),
-        created_at: String::new(),
-        response_time_ms: completed.ms,
-    }
-}
-
-/// What the column `metadata` holds.
-#[derive(Serialize)]
-struct Metadata<'a> {
-    attempt: u32,
-    usage: &'a Option<Usage>,
-    finish: Finish,
-}
-
-/// The `confidence` a plain JSON reply states, for the table's column.
-fn stated_confidence(text: &str) -> Option<f64> {
-    #[derive(serde::Deserialize)]
-    struct Stated {
-        confidence: f64,
-    }
-    serde_json::from_str::<Stated>(text).ok().map(|stated| stated.confidence).filter(|value| value.is_finite())
 }
 
 fn status_of(ending: Ending) -> Status {

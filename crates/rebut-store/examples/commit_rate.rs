@@ -82,9 +82,9 @@ async fn rate(store: &Arc<SqliteStore>, writers: usize, records: usize, durabili
 fn journal(appends: usize, records: usize, durability: Durability) -> Vec<Append> {
     let (debate, mut prev, mut seq) = (DebateId::new(), Hash::default(), 0);
     let event = Event::TurnCompleted(Arc::new(TurnCompleted {
-        turn: "challenge 2/risk".to_owned(),
+        turn: "challenge 2/risk".into(),
         attempt: 1,
-        model: "script:replies.md".to_owned(),
+        model: "script:replies.md".into(),
         answered_by: None,
         text: "The quick brown fox jumps over the lazy dog. ".repeat(5),
         finish: Finish::Complete,
@@ -94,9 +94,9 @@ fn journal(appends: usize, records: usize, durability: Durability) -> Vec<Append
     }));
     let mut next = || {
         seq += 1;
-        let record = Record::new(debate, seq, prev, "2026-01-02T03:04:05.678Z".to_owned(), Place::default(), &event);
+        let record = Record::new(debate, seq, prev, "2026-01-02T03:04:05.678Z".into(), Place::default(), &event);
         prev = record.hash;
-        Arc::new(record)
+        record
     };
     let mut append =
         |at: usize| Append { records: (0..records).map(|_| next()).collect(), durability, ..Append::new(debate, (at * records) as u64) };

@@ -34,7 +34,7 @@ pub struct Case {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ran {
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: Arc<Outcome>,
     /// Everything that was said.
     pub transcript: String,
     /// Every call that reached the model: turn and attempt, sorted.

@@ -3,7 +3,8 @@
 use futures_util::future::{BoxFuture, join_all};
 use rebut_engine::{
     DebateId,
-    event::{Event, HumanNoted},
+    event::{Event, HumanNoted, TurnCompleted},
+    model::Finish,
     record::{Hash, Place, Record},
     seal::{Checkpoint, Seal},
     store::{Append, Claim, Durability, Filter, Session, Status, Store, StoreError, TurnRow},
@@ -48,7 +49,7 @@ pub async fn holds(fresh: impl Fn() -> Arc<dyn Store>) {
 }
 
 /// `count` more records that say `text`, chained behind the given ones.
-pub fn more_records(debate: DebateId, before: &[Arc<Record>], count: usize, text: &str) -> Vec<Arc<Record>> {
+pub fn more_records(debate: DebateId, before: &[Record], count: usize, text: &str) -> Vec<Record> {
     let (mut seq, mut prev) = before.last().map_or((0, Hash::default()), |last| (last.seq, last.hash));
     let mut records = Vec::with_capacity(count);
     for _ in 0..count {
@@ -59,15 +60,15 @@ pub fn more_records(debate: DebateId, before: &[Arc<Record>], count: usize, text
             _ => Place { round: Some(seq as u32), phase: Some("challenge 2".into()), agent: Some("risk·Ünïcode".into()) },
         };
         let event = Event::HumanNoted(HumanNoted { text: format!("{text} {seq}"), by: "me".to_owned() });
-        let record = Record::new(debate, seq, prev, format!("2026-01-02T03:04:05.{:03}Z", seq % 1000), place, &event);
+        let record = Record::new(debate, seq, prev, format!("2026-01-02T03:04:05.{:03}Z", seq % 1000).into(), place, &event);
         prev = record.hash;
-        records.push(Arc::new(record));
+        records.push(record);
     }
     records
 }
 
 /// An append of `records`, nothing else.
-pub fn append_of(debate: DebateId, records: &[Arc<Record>]) -> Append {
+pub fn append_of(debate: DebateId, records: &[Record]) -> Append {
     let after = records.first().map_or(0, |first| first.seq - 1);
     Append { records: records.to_vec(), ..Append::new(debate, after) }
 }
@@ -94,33 +95,38 @@ pub fn session_of(debate: DebateId, created_at: &str, status: Status) -> Session
 }
 
 /// A turn as the record of that number would give it.
-pub fn turn_of(seq: u64, content: &str) -> TurnRow {
+pub fn turn_of(seq: u64, text: &str) -> TurnRow {
+    let completed = TurnCompleted {
+        turn: "recommend/risk".into(),
+        attempt: 1,
+        model: "script:replies.md".into(),
+        answered_by: None,
+        text: text.to_owned(),
+        finish: Finish::Complete,
+        usage: None,
+        ms: 12,
+        copied_from: None,
+    };
     TurnRow {
         seq,
-        turn: "recommend/risk".into(),
         round: 1,
         phase: "recommend".into(),
         agent_id: "risk".into(),
-        agent_role: "risk".to_owned(),
-        provider: "script".to_owned(),
-        model: "script:replies.md".to_owned(),
-        content: content.to_owned(),
-        confidence: Some(0.75),
-        metadata: "{}".to_owned(),
-        created_at: "2026-01-02T03:04:05.000Z".to_owned(),
-        response_time_ms: 12,
+        agent_role: "risk".into(),
+        completed: Arc::new(completed),
+        created_at: "2026-01-02T03:04:05.000Z".into(),
     }
 }
 
-async fn loaded(store: &Arc<dyn Store>, debate: DebateId, after: u64) -> Vec<Arc<Record>> {
-    store.load(debate, after).await.expect("load").into_iter().map(Arc::new).collect()
+async fn loaded(store: &Arc<dyn Store>, debate: DebateId, after: u64) -> Vec<Record> {
+    store.load(debate, after).await.expect("load")
 }
 
 async fn comes_back_byte_for_byte(store: Arc<dyn Store>) {
     let debate = DebateId::new();
     let texts =
         ["plain", "", "Zürich — 東京 🦀 \u{0} \u{202e}", "line\nline\r\n\"quoted\" \\ ' ; DROP TABLE events; --", &"long ".repeat(20_000)];
-    let mut written: Vec<Arc<Record>> = Vec::new();
+    let mut written: Vec<Record> = Vec::new();
     for (round, text) in texts.into_iter().enumerate() {
         let records = more_records(debate, &written, 1 + round % 3, text);
         let durability = if round % 2 == 0 { Durability::Power } else { Durability::Process };
@@ -129,8 +135,8 @@ async fn comes_back_byte_for_byte(store: Arc<dyn Store>) {
     }
     let mut bare = Record::clone(&more_records(debate, &written, 1, "no salt")[0]);
     bare.salt = None;
-    store.append(append_of(debate, &[Arc::new(bare.clone())])).await.expect("append");
-    written.push(Arc::new(bare));
+    store.append(append_of(debate, &[bare.clone()])).await.expect("append");
+    written.push(bare);
     assert_eq!(loaded(&store, debate, 0).await, written);
     assert_eq!(loaded(&store, DebateId::new(), 0).await, [], "an unknown debate has no records");
 }
@@ -143,11 +149,7 @@ async fn conflict_leaves_nothing_behind(store: Arc<dyn Store>) {
     for (after, count) in [(0, 3), (2, 3), (4, 3), (99, 3)] {
         let refused = Append {
             after,
-            records: late
-                .iter()
-                .enumerate()
-                .map(|(i, record)| Arc::new(Record { seq: after + 1 + i as u64, ..Record::clone(record) }))
-                .collect(),
+            records: late.iter().enumerate().map(|(i, record)| Record { seq: after + 1 + i as u64, ..record.clone() }).collect(),
             session: Some(Box::new(session_of(debate, "2026", Status::Failed))),
             checkpoint: Some(checkpoint_of(debate, 5)),
             turns: vec![turn_of(after + 1, "late")],
@@ -180,7 +182,7 @@ fn checkpoint_of(debate: DebateId, count: u64) -> Checkpoint {
 
 async fn keeps_checkpoints_in_order(store: Arc<dyn Store>) {
     let debate = DebateId::new();
-    let mut written: Vec<Arc<Record>> = Vec::new();
+    let mut written: Vec<Record> = Vec::new();
     let mut expected = Vec::new();
     for count in [1, 2, 3] {
         let records = more_records(debate, &written, 1, "more");
@@ -272,7 +274,7 @@ async fn redacts_one_record(store: Arc<dyn Store>) {
     store.append(Append { session: Some(Box::new(session.clone())), turns, ..append_of(debate, &records) }).await.expect("append");
     let report = more_records(debate, &records, 1, "report");
     store.redact(records[1].tombstone(), append_of(debate, &report)).await.expect("redact");
-    records[1] = Arc::new(records[1].tombstone());
+    records[1] = records[1].tombstone();
     records.extend(report);
     let found = loaded(&store, debate, 0).await;
     assert_eq!(found, records);
@@ -323,7 +325,7 @@ async fn removes_everything(store: Arc<dyn Store>) {
 
 async fn takes_and_gives_up(store: Arc<dyn Store>) {
     let debate = DebateId::new();
-    let mut written: Vec<Arc<Record>> = Vec::new();
+    let mut written: Vec<Record> = Vec::new();
     for claim in [Claim::Take, Claim::Take, Claim::Keep, Claim::Release, Claim::Release, Claim::Take] {
         let records = more_records(debate, &written, 1, "claim");
         store.append(Append { claim, ..append_of(debate, &records) }).await.expect("the same process may always");

@@ -27,7 +27,7 @@ pub async fn cut_after_every_event(case: &Case) {
     for cut in 1..records.len() {
         let part = MemoryStore::new();
         let mut append = Append::new(id, 0);
-        append.records = records[..cut].iter().cloned().map(Arc::new).collect();
+        append.records = records[..cut].to_vec();
         part.append(append).await.expect("memory can be written");
         let resumed = resume(case, Arc::new(part), id).await.unwrap_or_else(|error| panic!("{} cut after event {cut}: {error}", case.name));
         assert_same(case, &uninterrupted, &resumed, &format!("cut after event {cut}"));
@@ -88,8 +88,8 @@ fn assert_same(case: &Case, uninterrupted: &Ran, resumed: &Ran, what: &str) {
 fn recorded_calls(records: &[Record]) -> BTreeSet<(String, u32)> {
     let events = records.iter().filter_map(|record| record.event().expect("events can be read"));
     let ended = events.filter_map(|event| match event {
-        Event::TurnCompleted(completed) => Some((completed.turn.clone(), completed.attempt)),
-        Event::TurnFailed(failed) => Some((failed.turn, failed.attempt)),
+        Event::TurnCompleted(completed) => Some((completed.turn.to_string(), completed.attempt)),
+        Event::TurnFailed(failed) => Some((failed.turn.to_string(), failed.attempt)),
         _ => None,
     });
     ended.collect()
@@ -97,7 +97,7 @@ fn recorded_calls(records: &[Record]) -> BTreeSet<(String, u32)> {
 
 fn assert_each_turn_recorded_once(case: &Case, records: &[Record], what: &str) {
     let mut seen = BTreeSet::new();
-    let mut in_flight: BTreeSet<String> = BTreeSet::new();
+    let mut in_flight: BTreeSet<Arc<str>> = BTreeSet::new();
     for record in records {
         match record.event().expect("events can be read") {
             Some(Event::TurnStarted(started)) => {

@@ -8,7 +8,7 @@ use rebut_engine::{
     model::Delta,
     record::Record,
 };
-use std::{collections::HashMap, io::IsTerminal, time::Duration};
+use std::{collections::HashMap, io::IsTerminal, sync::Arc, time::Duration};
 
 /// Shows what happens.
 pub enum Progress {
@@ -23,7 +23,7 @@ pub enum Progress {
 /// The lines of agents that think.
 pub struct Spinners {
     all: MultiProgress,
-    bars: HashMap<String, (ProgressBar, usize)>,
+    bars: HashMap<Arc<str>, (ProgressBar, usize)>,
     ended: Vec<ProgressBar>,
     heading: ProgressBar,
     paint: Paint,
@@ -65,7 +65,7 @@ impl Progress {
     /// Counts partial text.
     pub fn delta(&mut self, delta: &Delta) {
         if let Self::Spinners(spinners) = self
-            && let Some((bar, words)) = spinners.bars.get_mut(&delta.turn)
+            && let Some((bar, words)) = spinners.bars.get_mut(delta.turn.as_str())
         {
             *words += delta.text.split_whitespace().count();
             bar.set_message(format!("writing, {words} words"));

@@ -59,7 +59,7 @@ pub fn choose(args: &PanelArgs, config: &Config, project: &Path, available: Vec<
     for (judge, model) in &single {
         let known = agents.iter().map(|agent| agent.name.to_string()).collect::<Vec<_>>().join(", ");
         let agent = agents.iter_mut().find(|agent| *agent.name == **judge);
-        agent.ok_or_else(|| CliError::usage(format!("there is no judge `{judge}`; the panel has {known}")))?.model.clone_from(model);
+        agent.ok_or_else(|| CliError::usage(format!("there is no judge `{judge}`; the panel has {known}")))?.model = model.as_str().into();
     }
     if !single.is_empty() {
         chosen = agents.iter().map(|agent| format!("{} {}", agent.name, agent.model)).collect::<Vec<_>>().join(" · ");
@@ -134,7 +134,7 @@ fn agent(member: &Member, project: &Path) -> Result<Agent, CliError> {
     }
     Ok(Agent {
         name,
-        stance: on_one_line(member.stance.as_deref().unwrap_or(&played.stance)),
+        stance: on_one_line(member.stance.as_deref().unwrap_or(&played.stance)).into(),
         temperature: member.temperature,
         max_tokens: member.max_tokens,
         effort: member.effort,

@@ -51,7 +51,7 @@ async fn resume_all(place: &Place, database: &Path, debates: usize) -> Result<Va
     }
     let live = start.elapsed();
     for debate in running {
-        expect_contested(&debate.outcome().await.map_err(|error| error.to_string())?)?;
+        expect_contested(&*debate.outcome().await.map_err(|error| error.to_string())?)?;
     }
     let (ended, cpu) = (start.elapsed(), cpu()? - cpu_before);
     let each = cpu.as_secs_f64() * 1e3 / debates as f64;
@@ -98,7 +98,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, String> {
 /// The beginning of a journal, to be written under many names.
 struct Cut {
     started: Started,
-    ts: String,
+    ts: Arc<str>,
     events: Vec<(EventPlace, Event)>,
 }
 
@@ -130,7 +130,7 @@ impl Cut {
             records.push(record);
         }
         append.turns = view::turn_rows(&records);
-        append.records = records.into_iter().map(Arc::new).collect();
+        append.records = records;
         append.session = Some(Box::new(view::session(debate, &self.started, &self.ts)));
         (append.claim, append.durability) = (Claim::Take, Durability::Power);
         append

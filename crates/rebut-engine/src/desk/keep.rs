@@ -128,7 +128,7 @@ impl Desk {
         for (end, checkpoint) in ends {
             let (from, to) = (usize::try_from(after).unwrap_or(usize::MAX), usize::try_from(end.max(after)).unwrap_or(usize::MAX));
             let mut append = Append::new(file.debate, after);
-            append.records = file.records.get(from..to).unwrap_or_default().iter().cloned().map(Arc::new).collect();
+            append.records = file.records.get(from..to).unwrap_or_default().to_vec();
             append.turns = turns.extract_if(.., |turn| turn.seq <= end).collect();
             append.checkpoint = checkpoint;
             append.session = Some(Box::new(session.clone()));
@@ -162,11 +162,11 @@ impl Desk {
         let head = records.last().map_or(Hash::default(), |record| record.hash);
         let count = records.len() as u64;
         let event = Event::EventRedacted(EventRedacted { seq, reason: reason.to_owned(), by: by.to_owned() });
-        let now = format!("{:.3}", self.inner.clock.now());
+        let now = format!("{:.3}", self.inner.clock.now()).into();
         let announced = Record::new(id, count + 1, head, now, Place::default(), &event);
         let mut append = Append::new(id, count);
         append.checkpoint = self.inner.seal.as_ref().map(|seal| seal.close(id, count + 1, announced.hash));
-        append.records = vec![Arc::new(announced)];
+        append.records = vec![announced];
         append.durability = Durability::Power;
         if record.kind == "debate.completed" {
             // The session row repeats the outcome.
@@ -269,7 +269,7 @@ fn changed_start(origin: &Started, fork: &Fork) -> Result<Start, DeskError> {
     let mut agents = origin.agents.clone();
     for (name, model) in &fork.models {
         let agent = agents.iter_mut().find(|agent| *agent.name == **name);
-        agent.ok_or_else(|| DeskError::BadRequest(format!("there is no agent `{name}`")))?.model.clone_from(model);
+        agent.ok_or_else(|| DeskError::BadRequest(format!("there is no agent `{name}`")))?.model = model.as_str().into();
     }
     Ok(Start {
         format: origin.format.clone(),
@@ -306,11 +306,10 @@ fn copy_turns(records: &[Record], kept: &[String]) -> Vec<Entry> {
                 copies.push(Entry::new(place, Event::RoundStarted(RoundStarted { notes: heard, ..round })));
             }
             Event::TurnCompleted(completed) if kept.iter().any(|step| step == step_of(&completed.turn)) => {
-                let role = place.agent.as_deref().unwrap_or_default().to_owned();
-                let row = Some(view::turn_row(&place, &role, &completed));
+                let role = place.agent.clone().unwrap_or_default();
                 let copied_from = Some(completed.copied_from.unwrap_or(record.debate));
                 let completed = Arc::new(TurnCompleted { copied_from, ..Arc::unwrap_or_clone(completed) });
-                copies.push(Entry { place, row, event: Event::TurnCompleted(completed) });
+                copies.push(Entry { place, role: Some(role), event: Event::TurnCompleted(completed) });
             }
             Event::TurnFailed(failed) if !failed.retry && kept.iter().any(|step| step == step_of(&failed.turn)) => {
                 copies.push(Entry::new(place, Event::TurnFailed(failed)));

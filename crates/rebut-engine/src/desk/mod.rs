@@ -113,12 +113,12 @@ pub struct Start {
 pub struct Running {
     /// Which debate.
     pub id: DebateId,
-    ended: channel::Receiver<Option<Result<Outcome, DeskError>>>,
+    ended: channel::Receiver<Option<Result<Arc<Outcome>, DeskError>>>,
 }
 
 impl Running {
     /// Waits for its end.
-    pub async fn outcome(mut self) -> Result<Outcome, DeskError> {
+    pub async fn outcome(mut self) -> Result<Arc<Outcome>, DeskError> {
         let ended = self.ended.wait_for(Option::is_some).await;
         let stopped = || DeskError::WrongState(format!("the run of {} was dropped", self.id));
         ended.map_err(|_| stopped())?.clone().ok_or_else(stopped)?
@@ -151,7 +151,7 @@ impl Desk {
     }
 
     /// Starts a debate and waits for its end.
-    pub async fn run(&self, start: Start) -> Result<(DebateId, Outcome), DeskError> {
+    pub async fn run(&self, start: Start) -> Result<(DebateId, Arc<Outcome>), DeskError> {
         let running = self.start(start).await?;
         let id = running.id;
         Ok((id, running.outcome().await?))

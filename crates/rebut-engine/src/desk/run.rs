@@ -23,9 +23,9 @@ use tokio::sync::watch as channel;
 pub const ENGINE: &str = concat!("rebut ", env!("CARGO_PKG_VERSION"));
 
 /// Models by name.
-pub(super) type Opened = HashMap<String, Arc<dyn Model>>;
+pub(super) type Opened = HashMap<Arc<str>, Arc<dyn Model>>;
 
-type Opening = (String, Result<Arc<dyn Model>, Fault>);
+type Opening = (Arc<str>, Result<Arc<dyn Model>, Fault>);
 
 impl Desk {
     /// Starts a debate: pins everything, records it, and runs the format in the background.
@@ -146,7 +146,7 @@ impl Desk {
     }
 
     fn open_all(&self, started: &Started) -> Vec<Opening> {
-        let mut names: Vec<&String> = started.agents.iter().map(|agent| &agent.model).collect();
+        let mut names: Vec<&Arc<str>> = started.agents.iter().map(|agent| &agent.model).collect();
         names.sort();
         names.dedup();
         names.into_iter().map(|name| (name.clone(), self.inner.models.open(name))).collect()
@@ -222,7 +222,7 @@ impl Desk {
 }
 
 /// Runs a format to its end and records that end.
-async fn drive(inner: &Inner, format: &'static Format, debate: Debate) -> Result<Outcome, DeskError> {
+async fn drive(inner: &Inner, format: &'static Format, debate: Debate) -> Result<Arc<Outcome>, DeskError> {
     let limit = debate.started.limits.debate_seconds;
     let result = if limit == 0 {
         (format.run)(&debate).await
@@ -236,7 +236,7 @@ async fn drive(inner: &Inner, format: &'static Format, debate: Debate) -> Result
         Ok(outcome) => {
             let outcome = Arc::new(outcome);
             finish(&debate, &outcome).await?;
-            Ok(Arc::unwrap_or_clone(outcome))
+            Ok(outcome)
         }
         Err(Halt::Paused) => {
             pause(&debate).await?;

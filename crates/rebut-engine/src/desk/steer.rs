@@ -44,7 +44,7 @@ impl Desk {
             Some((_, None)) => {}
         }
         let decided = GateDecided { gate: gate.to_owned(), approved, by: by.to_owned(), reason: reason.to_owned() };
-        self.append_human(&journal, Event::GateDecided(decided), false).await
+        self.append_human(&journal, Event::GateDecided(Box::new(decided)), false).await
     }
 
     /// Records a person's choice after a contested end.

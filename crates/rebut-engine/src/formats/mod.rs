@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::{
     collections::BTreeMap,
     pin::Pin,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 /// The future of a format's run.
@@ -46,11 +46,11 @@ pub const FORMATS: &[Format] = &[decide::FORMAT, triage::FORMAT];
 
 impl Format {
     /// The hash of each prompt file.
-    pub fn prompt_hashes(&self) -> BTreeMap<String, Hash> {
+    pub fn prompt_hashes(&self) -> Arc<BTreeMap<String, Hash>> {
         // Every debate pins them, and they never change while the program runs.
-        static KNOWN: Mutex<BTreeMap<&str, Hash>> = Mutex::new(BTreeMap::new());
+        static KNOWN: Mutex<BTreeMap<&str, Arc<BTreeMap<String, Hash>>>> = Mutex::new(BTreeMap::new());
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        let hashes = self.prompts.iter().map(|(file, source)| (*file, *known.entry(file).or_insert_with(|| Hash::of(source.as_bytes()))));
-        hashes.map(|(file, hash)| (file.to_owned(), hash)).collect()
+        let hashes = || self.prompts.iter().map(|(file, source)| ((*file).to_owned(), Hash::of(source.as_bytes()))).collect();
+        known.entry(self.name).or_insert_with(|| Arc::new(hashes())).clone()
     }
 }

@@ -58,7 +58,7 @@ async fn tampering_is_found_and_its_place_named() {
     expect(&check(&edited, &checkpoints), 7, ProblemKind::Edited);
 
     let mut retimed = records.clone();
-    retimed[4].ts = "2020-01-01T00:00:00.000Z".to_owned();
+    retimed[4].ts = "2020-01-01T00:00:00.000Z".into();
     expect(&check(&retimed, &checkpoints), 5, ProblemKind::Edited);
 
     let mut gap = records.clone();

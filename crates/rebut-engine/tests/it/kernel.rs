@@ -106,7 +106,7 @@ async fn judges_are_blind_first_and_then_hear_neutral_fenced_words() {
     let model = Arc::new(Overheard::new(case.model()));
     let mut start = case.start.clone();
     for agent in &mut start.agents {
-        agent.model = "vendorx:brandy-9".to_owned();
+        agent.model = "vendorx:brandy-9".into();
     }
     let store = Arc::new(MemoryStore::new());
     let desk = desk(&store, model.clone());
@@ -138,9 +138,9 @@ async fn a_reply_cannot_forge_the_fence_it_has_seen() {
         async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
             let marker = request.prompt.user.split("<<<data ").nth(1).and_then(|rest| rest.split(">>>").next()).unwrap_or_default();
             let split = marker.chars().map(|c| format!("{c}\u{200b}")).collect::<String>();
-            let letter = if request.agent.role == "risk" {
+            let letter = if &*request.agent.role == "risk" {
                 "A"
-            } else if request.agent.role == "value" {
+            } else if &*request.agent.role == "value" {
                 "B"
             } else {
                 "C"
@@ -251,7 +251,7 @@ async fn cut(store: &MemoryStore, id: rebut_engine::DebateId, events: usize) -> 
     let records = store.load(id, 0).await.expect("memory can be read");
     let part = MemoryStore::new();
     let mut append = Append::new(id, 0);
-    append.records = records[..events].iter().cloned().map(Arc::new).collect();
+    append.records = records[..events].to_vec();
     part.append(append).await.expect("memory can be written");
     Arc::new(part)
 }
@@ -315,7 +315,7 @@ async fn secrets_never_reach_the_journal() {
     #[async_trait::async_trait]
     impl Model for Leaky {
         async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
-            if request.agent.role == "risk" {
+            if &*request.agent.role == "risk" {
                 return Err(Fault::new(rebut_engine::model::FaultKind::Auth, "bad key sk-canary-123456"));
             }
             let summary = "my key is sk-canary-123456";
@@ -353,7 +353,7 @@ async fn changed_prompts_are_shown_and_recorded_turns_stand() {
     let mut records = store.load(id, 0).await.expect("readable");
     records.truncate(8);
     let Some(Event::DebateStarted(started)) = records[0].event().expect("readable") else { panic!("the first event") };
-    let older = Started { prompts: [("decide/recommend.md".to_owned(), Hash::of(b"older"))].into(), ..Started::clone(&started) };
+    let older = Started { prompts: Arc::new([("decide/recommend.md".to_owned(), Hash::of(b"older"))].into()), ..Started::clone(&started) };
     let mut prev = Hash::default();
     let mut again = vec![Record::new(id, 1, prev, records[0].ts.clone(), Place::default(), &Event::DebateStarted(Arc::new(older)))];
     prev = again[0].hash;
@@ -365,7 +365,7 @@ async fn changed_prompts_are_shown_and_recorded_turns_stand() {
     }
     let old = Arc::new(MemoryStore::new());
     let mut append = Append::new(id, 0);
-    append.records = again.into_iter().map(Arc::new).collect();
+    append.records = again;
     old.append(append).await.expect("writable");
     let model = case.model();
     let desk = desk(&old, model.clone());

@@ -6,7 +6,7 @@ use super::{
     words::{hash, is_common, stem, words},
 };
 use rebut_engine::agent::Agent;
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 /// How one agent looks at a case.
 pub struct Judge {
@@ -14,7 +14,7 @@ pub struct Judge {
     pub weights: Weighing,
     /// The lens it leads with; `None` for somebody without a side.
     pub lens: Option<Lens>,
-    role: String,
+    role: Arc<str>,
     /// Words of its own brief: facts that use them matter more to it.
     subjects: HashSet<String>,
 }
@@ -49,7 +49,7 @@ impl Judge {
             "risk" | "sceptical" | "skeptical" | "cautious" => Some([1.0, 0.25, 0.3]),
             "value" | "optimistic" => Some([0.3, 1.0, 0.15]),
             "effort" | "pragmatic" => Some([0.3, 0.35, 1.0]),
-            "neutral" if agent.role == "neutral" => Some([0.6, 0.6, 0.6]),
+            "neutral" if &*agent.role == "neutral" => Some([0.6, 0.6, 0.6]),
             _ => None,
         };
         let role = agent.role.clone();

@@ -3,12 +3,12 @@
 use rebut_engine::{
     agent::{Agent, Role},
     model::{Answer, Deltas, Fault, Model, Request},
-    prompt::{Fence, Hole, Prompt, Template},
+    prompt::{Fence, Hole, Pieces, Prompt, Template},
     reply::Schema,
 };
 use rebut_models::rehearsal::RehearsalModel;
 use serde_json::Value;
-use std::{future::Future, pin::pin, task, time::Duration};
+use std::{future::Future, pin::pin, sync::OnceLock, task, time::Duration};
 
 /// What a turn is told.
 #[derive(Clone, Copy, Default)]
@@ -36,6 +36,11 @@ impl Template for Case<'_> {
 
     fn value(&self, hole: usize) -> &str {
         [self.question, self.options, self.context, self.notes, self.own, self.others][hole]
+    }
+
+    fn pieces() -> &'static Pieces {
+        static PIECES: OnceLock<Pieces> = OnceLock::new();
+        PIECES.get_or_init(Pieces::of::<Case<'_>>)
     }
 }
 

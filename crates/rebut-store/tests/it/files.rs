@@ -7,7 +7,7 @@ use rebut_engine::{
 };
 use rebut_store::SqliteStore;
 use rebut_testkit::conformance::{append_of, more_records, session_of, turn_of};
-use std::{fs, path::Path, sync::Arc, thread};
+use std::{fs, path::Path, thread};
 
 #[tokio::test]
 async fn everything_is_there_after_opening_again() {
@@ -116,7 +116,7 @@ async fn a_torn_log_holds_a_beginning_of_the_journal() {
     }
 }
 
-async fn check_torn(path: &Path, debate: DebateId, written: &[Arc<rebut_engine::record::Record>]) -> usize {
+async fn check_torn(path: &Path, debate: DebateId, written: &[rebut_engine::record::Record]) -> usize {
     let store = open(path);
     let found = journal(&store, debate).await;
     assert_eq!(found, written[..found.len()], "{}", path.display());

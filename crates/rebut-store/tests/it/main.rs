@@ -24,8 +24,8 @@ fn open(path: &Path) -> SqliteStore {
     SqliteStore::open(path).expect("the store opens")
 }
 
-async fn journal(store: &SqliteStore, debate: DebateId) -> Vec<Arc<Record>> {
-    store.load(debate, 0).await.expect("load").into_iter().map(Arc::new).collect()
+async fn journal(store: &SqliteStore, debate: DebateId) -> Vec<Record> {
+    store.load(debate, 0).await.expect("load")
 }
 
 /// One number from the database, read as a stranger would.

@@ -9,7 +9,6 @@ use rebut_engine::{
     store::{Append, Durability, Filter, Status, Store},
 };
 use rebut_testkit::conformance::{append_of, more_records, session_of, turn_of};
-use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -75,13 +74,13 @@ async fn compare(steps: Vec<Step>) {
 }
 
 /// What is there, or what somebody who is behind believes to be there.
-async fn before(model: &MemoryStore, debate: DebateId, behind: u64) -> Vec<Arc<Record>> {
-    let mut records: Vec<Arc<Record>> = model.load(debate, 0).await.expect("load").into_iter().map(Arc::new).collect();
+async fn before(model: &MemoryStore, debate: DebateId, behind: u64) -> Vec<Record> {
+    let mut records: Vec<Record> = model.load(debate, 0).await.expect("load");
     records.truncate(records.len().saturating_sub(behind as usize));
     records
 }
 
-fn build(step: &Step, debate: DebateId, before: &[Arc<Record>]) -> Append {
+fn build(step: &Step, debate: DebateId, before: &[Record]) -> Append {
     let Step::Append { records, text, session, power, .. } = step else { unreachable!("only appends are built") };
     let records = more_records(debate, before, *records, text);
     let status = |done: bool| if done { Status::Completed } else { Status::Running };

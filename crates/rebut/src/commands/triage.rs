@@ -17,6 +17,7 @@ use rebut_engine::{
     outcome::Outcome,
     triage::{Advice, WORTH_IT, triage},
 };
+use std::sync::Arc;
 
 /// `rebut triage`.
 pub async fn run(global: &GlobalArgs, args: TriageArgs) -> Result<u8, CliError> {
@@ -52,7 +53,7 @@ pub async fn run(global: &GlobalArgs, args: TriageArgs) -> Result<u8, CliError> 
 }
 
 /// Asks a model, through the journal like any other turn.
-async fn ask(app: &App, model: &str, input: &Input) -> Result<Outcome, CliError> {
+async fn ask(app: &App, model: &str, input: &Input) -> Result<Arc<Outcome>, CliError> {
     let role = roles::find(&app.project(), "neutral")?;
     let start = Start {
         format: "triage".to_owned(),

@@ -18,7 +18,7 @@ use crate::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::fmt::Write;
+use std::{fmt::Write, sync::Arc};
 
 prompt!(
     /// What a judge reads in the blind round.
@@ -187,6 +187,7 @@ pub struct Case {
     pub input: Input,
     /// The settings.
     pub config: Config,
+    ids: Arc<[String]>,
     options_text: String,
     judges: usize,
     recommend_schema: Schema,
@@ -209,6 +210,7 @@ impl Case {
             judges: started.agents.len(),
             recommend_schema: Schema::with_choices::<Recommendation>("option", &ids),
             respond_schema: Schema::with_choices::<Response>("option", &ids),
+            ids: ids.into_iter().map(str::to_owned).collect(),
             input,
             config,
         })
@@ -235,8 +237,8 @@ impl Case {
             notes: &notes_text(notes),
         }
         .render(debate.fence());
-        let ids = self.ids();
-        let check = Box::new(move |reply: &mut Recommendation| reply.check(&ids.iter().map(String::as_str).collect::<Vec<_>>()));
+        let ids = self.ids.clone();
+        let check = Box::new(move |reply: &mut Recommendation| reply.check(&ids));
         Ask { prompt, schema: self.recommend_schema.clone(), check }
     }
 
@@ -259,14 +261,10 @@ impl Case {
             },
         }
         .render(debate.fence());
-        let ids = self.ids();
-        let expected: Vec<(String, usize)> = others.iter().map(|other| (other.label.clone(), other.claims.len())).collect();
-        let check = Box::new(move |reply: &mut Response| reply.check(&ids.iter().map(String::as_str).collect::<Vec<_>>(), &expected));
+        let ids = self.ids.clone();
+        let expected: Vec<(usize, usize)> = others.iter().map(|other| (other.number, other.position.claims.len())).collect();
+        let check = Box::new(move |reply: &mut Response| reply.check(&ids, &expected));
         Ask { prompt, schema: self.respond_schema.clone(), check }
-    }
-
-    fn ids(&self) -> Vec<String> {
-        self.input.options.iter().map(|option| option.id.clone()).collect()
     }
 }
 
@@ -323,14 +321,14 @@ fn notes_text(notes: &str) -> String {
 /// One argument is quoted at most this long to the others.
 const QUOTED_CHARS: usize = 700;
 
-fn others_text(others: &[Other]) -> String {
-    let mut text = String::new();
-    for other in others {
-        let summary = clean::shortened(&other.summary, QUOTED_CHARS).into_owned();
-        let _ =
-            writeln!(text, "{} ({}) recommends {}, confidence {:.2}: {summary}", other.label, other.stance, other.option, other.confidence);
-        for (number, claim) in other.claims.iter().enumerate() {
-            let _ = writeln!(text, "  {}#{}: {}", other.label, number + 1, clean::shortened(&clean::on_one_line(claim), QUOTED_CHARS));
+fn others_text(others: &[Other<'_>]) -> String {
+    let mut text = String::with_capacity(1024);
+    for Other { number, stance, position } in others {
+        let (option, summary) = (position.counted.as_deref().unwrap_or_default(), clean::one_line(&position.summary));
+        let summary = clean::shortened(&summary, QUOTED_CHARS);
+        let _ = writeln!(text, "J{number} ({stance}) recommends {option}, confidence {:.2}: {summary}", position.confidence);
+        for (at, claim) in position.claims.iter().enumerate() {
+            let _ = writeln!(text, "  J{number}#{}: {}", at + 1, clean::shortened(&clean::one_line(&claim.text), QUOTED_CHARS));
         }
         text.push('\n');
     }

@@ -42,22 +42,25 @@ impl Threshold {
 }
 
 /// What one judge contributes to a count.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ballot {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ballot<'a> {
     /// It stands for an option.
-    For(String),
+    For(&'a str),
     /// It took a position earlier and is missing now: counted for nobody, but not forgotten, or an absence could make a consensus.
     Missing,
 }
 
 /// Counts ballots; a tie has no leader. Shares are of everybody who ever took a position.
-pub fn tally(step: &str, ballots: &[(Arc<str>, Ballot)], threshold: Threshold) -> Tally {
-    let mut distribution: BTreeMap<String, Vec<String>> = BTreeMap::new();
+pub fn tally(step: &str, ballots: &[(&Arc<str>, Ballot<'_>)], threshold: Threshold) -> Tally {
+    let mut distribution: BTreeMap<String, Vec<Arc<str>>> = BTreeMap::new();
     let mut missing = Vec::new();
     for (agent, ballot) in ballots {
         match ballot {
-            Ballot::For(option) => distribution.entry(option.clone()).or_default().push(agent.to_string()),
-            Ballot::Missing => missing.push(agent.to_string()),
+            Ballot::For(option) => match distribution.get_mut(*option) {
+                Some(voters) => voters.push(Arc::clone(agent)),
+                None => drop(distribution.insert((*option).to_owned(), vec![Arc::clone(agent)])),
+            },
+            Ballot::Missing => missing.push(Arc::clone(agent)),
         }
     }
     let most = distribution.values().map(Vec::len).max().unwrap_or(0);
@@ -107,16 +110,14 @@ mod tests {
     #[test]
     fn ties_and_silence_decide_nothing() {
         let threshold = Threshold::new(0.5).expect("in range");
-        let ballot = |agent: &str, option: &str| {
-            (Arc::from(agent), if option.is_empty() { Ballot::Missing } else { Ballot::For(option.to_owned()) })
-        };
-        let tie = tally("x", &[ballot("a", "A"), ballot("b", "B")], threshold);
+        let [a, b, c] = ["a", "b", "c"].map(Arc::from);
+        let tie = tally("x", &[(&a, Ballot::For("A")), (&b, Ballot::For("B"))], threshold);
         assert_eq!((tie.leader, tie.reached), (None, false));
-        let silence = tally("x", &[ballot("a", ""), ballot("b", "")], threshold);
+        let silence = tally("x", &[(&a, Ballot::Missing), (&b, Ballot::Missing)], threshold);
         assert_eq!((silence.leader, silence.reached, silence.share), (None, false, 0.0));
         let nobody = tally("x", &[], threshold);
         assert_eq!((nobody.leader, nobody.reached), (None, false));
-        let one = tally("x", &[ballot("a", "A"), ballot("b", ""), ballot("c", "")], threshold);
+        let one = tally("x", &[(&a, Ballot::For("A")), (&b, Ballot::Missing), (&c, Ballot::Missing)], threshold);
         assert_eq!((one.leader.as_deref(), one.reached), (Some("A"), false), "an absence makes no consensus");
     }
 }

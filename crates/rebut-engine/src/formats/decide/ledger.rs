@@ -23,24 +23,18 @@ pub struct Ledger {
 #[derive(Clone, Debug)]
 struct Judge {
     agent: Arc<str>,
-    positions: Vec<(u32, Position)>,
+    positions: Vec<(u32, Arc<Position>)>,
 }
 
 /// What a judge is shown of another.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Other {
-    /// The neutral name, `J2`.
-    pub label: String,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Other<'a> {
+    /// The number in its neutral name, `J2`.
+    pub number: usize,
     /// Its attitude.
-    pub stance: String,
-    /// What it holds.
-    pub option: String,
-    /// How sure it says it is.
-    pub confidence: f64,
-    /// Its reason.
-    pub summary: String,
-    /// Its arguments.
-    pub claims: Vec<String>,
+    pub stance: &'a str,
+    /// What it holds, and why.
+    pub position: &'a Position,
 }
 
 impl Ledger {
@@ -63,7 +57,7 @@ impl Ledger {
                 flips_if: said.reply.flips_if,
                 bad_citations: Vec::new(),
             };
-            Judge { agent: said.agent, positions: vec![(1, position)] }
+            Judge { agent: said.agent, positions: vec![(1, Arc::new(position))] }
         });
         Self { judges: judges.collect() }
     }
@@ -74,7 +68,7 @@ impl Ledger {
         let judged: Vec<Position> = heard.said.iter().map(|said| self.judge_reply(round, said, strict)).collect();
         for (said, position) in heard.said.iter().zip(judged) {
             if let Some(judge) = self.judges.iter_mut().find(|judge| judge.agent == said.agent) {
-                judge.positions.push((round, position));
+                judge.positions.push((round, Arc::new(position)));
             }
         }
     }
@@ -85,40 +79,30 @@ impl Ledger {
     }
 
     /// The positions taken in one round.
-    pub fn positions_of(&self, round: u32) -> Vec<(Arc<str>, Position)> {
-        let spoke = self.judges.iter().filter_map(|judge| judge.at(round).map(|position| (judge.agent.clone(), position.clone())));
-        spoke.collect()
+    pub fn positions_of(&self, round: u32) -> impl Iterator<Item = (&Arc<str>, &Arc<Position>)> {
+        self.judges.iter().filter_map(move |judge| judge.at(round).map(|position| (&judge.agent, position)))
     }
 
     /// The ballots of one round, one for everybody who ever took a position.
-    pub fn ballots(&self, round: u32) -> Vec<(Arc<str>, Ballot)> {
-        let counted = |judge: &Judge| judge.at(round).and_then(|position| position.counted.clone());
-        self.judges.iter().map(|judge| (judge.agent.clone(), counted(judge).map_or(Ballot::Missing, Ballot::For))).collect()
+    pub fn ballots(&self, round: u32) -> Vec<(&Arc<str>, Ballot<'_>)> {
+        let ballot = |judge| Judge::at(judge, round).and_then(|position| position.counted.as_deref()).map_or(Ballot::Missing, Ballot::For);
+        self.judges.iter().map(|judge| (&judge.agent, ballot(judge))).collect()
     }
 
     /// Every judge with its positions, oldest first.
-    pub fn history(&self) -> impl Iterator<Item = (&Arc<str>, &[(u32, Position)])> {
+    pub fn history(&self) -> impl Iterator<Item = (&Arc<str>, &[(u32, Arc<Position>)])> {
         self.judges.iter().map(|judge| (&judge.agent, judge.positions.as_slice()))
     }
 
     /// What one judge is shown of the others: neutral names, in an order drawn from the seed.
-    pub fn others_for(&self, viewer: &str, agents: &[Agent], seed: u64, round: u32) -> Vec<Other> {
-        let mut others: Vec<(Hash, Other)> = self
-            .judges
-            .iter()
-            .filter(|judge| &*judge.agent != viewer)
-            .map(|judge| {
-                let position = judge.last();
-                let stance = agents.iter().find(|agent| agent.name == judge.agent).map_or("", |agent| agent.stance.as_str());
-                let other = Other {
-                    label: self.label(&judge.agent),
-                    stance: stance.to_owned(),
-                    option: position.counted.clone().unwrap_or_default(),
-                    confidence: position.confidence,
-                    summary: clean::on_one_line(&position.summary),
-                    claims: position.claims.iter().map(|claim| claim.text.clone()).collect(),
-                };
-                (Hash::of(format!("{seed}/{round}/{viewer}/{}", judge.agent).as_bytes()), other)
+    pub fn others_for<'a>(&'a self, viewer: &str, agents: &'a [Agent], seed: u64, round: u32) -> Vec<Other<'a>> {
+        let others = self.judges.iter().enumerate().filter(|(_, judge)| &*judge.agent != viewer);
+        let mut others: Vec<(Hash, Other<'a>)> = others
+            .map(|(at, judge)| {
+                let stance = agents.iter().find(|agent| agent.name == judge.agent).map_or("", |agent| &*agent.stance);
+                let order = Hash::of(format!("{seed}/{round}/{viewer}/{}", judge.agent).as_bytes());
+                // The number follows the panel's order, which says nothing about models.
+                (order, Other { number: at + 1, stance, position: judge.last() })
             })
             .collect();
         others.sort_by_key(|(order, _)| order.0);
@@ -130,24 +114,17 @@ impl Ledger {
         let Some(judge) = self.judges.iter().find(|judge| &*judge.agent == agent) else { return String::new() };
         let position = judge.last();
         let option = position.counted.as_deref().unwrap_or("nothing");
-        let mut text =
-            format!("You recommended {option}, confidence {:.2}: {}", position.confidence, clean::on_one_line(&position.summary));
+        let mut text = format!("You recommended {option}, confidence {:.2}: {}", position.confidence, clean::one_line(&position.summary));
         for (number, claim) in position.claims.iter().enumerate() {
-            let _ = write!(text, "\n  #{}: {}", number + 1, clean::on_one_line(&claim.text));
+            let _ = write!(text, "\n  #{}: {}", number + 1, clean::one_line(&claim.text));
         }
         text
     }
 
-    /// The neutral name of a judge. It follows the panel's order, which says nothing about models.
-    fn label(&self, agent: &str) -> String {
-        let number = self.judges.iter().position(|judge| &*judge.agent == agent).map_or(0, |at| at + 1);
-        format!("J{number}")
-    }
-
     /// The claim behind a neutral name, as it stood when the others were last shown.
     fn claim(&self, name: &str) -> Option<(&Judge, &Claim)> {
-        let (label, number) = claim_name(name)?;
-        let judge = self.judges.iter().find(|judge| self.label(&judge.agent) == label)?;
+        let (judge, number) = claim_name(name)?;
+        let judge = self.judges.get(judge.checked_sub(1)?)?;
         Some((judge, judge.last().claims.get(number - 1)?))
     }
 
@@ -213,7 +190,7 @@ impl Judge {
         self.positions.last().map_or(0, |(round, _)| *round)
     }
 
-    fn at(&self, round: u32) -> Option<&Position> {
+    fn at(&self, round: u32) -> Option<&Arc<Position>> {
         self.positions.iter().find(|(spoke, _)| *spoke == round).map(|(_, position)| position)
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     agent::Agent,
     debate::{Debate, Step},
     error::Halt,
-    event::{Event, Limits},
+    event::{Event, Limits, Tally},
     formats::{Format, Run},
     outcome::{Ending, Outcome},
     prompt::Template,
@@ -22,6 +22,7 @@ use crate::{
 };
 use replies::{OptionDraft, Recommendation, Response};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The row of the table of formats.
 pub const FORMAT: Format = Format {
@@ -58,8 +59,8 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
             break;
         }
         let step = Step::numbered("challenge", round);
-        let judges: Vec<Agent> = debate.agents().iter().filter(|judge| ledger.holds(&judge.name)).cloned().collect();
-        let heard = debate.round(&step, &judges, |judge, notes| case.challenge(debate, judge, notes, &ledger, round)).await?;
+        let judges = debate.agents().iter().filter(|judge| ledger.holds(&judge.name));
+        let heard = debate.round(&step, judges, |judge, notes| case.challenge(debate, judge, notes, &ledger, round)).await?;
         ledger.hear(round, heard.quorum(case.quorum())?, case.config.require_change_documentation);
         tally = record(debate, &case, &ledger, &step).await?;
     }
@@ -76,13 +77,13 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
 }
 
 /// Records where everybody stands after a round, and the count.
-async fn record(debate: &Debate, case: &Case, ledger: &Ledger, step: &Step) -> Result<crate::event::Tally, Halt> {
+async fn record(debate: &Debate, case: &Case, ledger: &Ledger, step: &Step) -> Result<Arc<Tally>, Halt> {
     for (agent, position) in ledger.positions_of(step.round) {
         let changed = position.from.is_some() && position.from != position.option;
-        let event = if changed { Event::PositionChanged(position) } else { Event::PositionRecorded(position) };
-        debate.note(step.place(Some(&agent)), event).await?;
+        let event = if changed { Event::PositionChanged } else { Event::PositionRecorded };
+        debate.note(step.place(Some(agent)), event(position.clone())).await?;
     }
-    let tally = consensus::tally(&step.name, &ledger.ballots(step.round), case.config.threshold());
+    let tally = Arc::new(consensus::tally(&step.name, &ledger.ballots(step.round), case.config.threshold()));
     debate.note(step.place(None), Event::VoteTallied(tally.clone())).await?;
     Ok(tally)
 }

@@ -2,7 +2,11 @@
 
 use crate::{event::Verdict, reply};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
+};
+use std::fmt;
 
 /// A judge's blind recommendation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -85,27 +89,23 @@ const MOST_CLAIMS: usize = 8;
 
 impl Recommendation {
     /// Normalises the option to one of `ids` and checks the rest.
-    pub fn check(&mut self, ids: &[&str]) -> Result<(), String> {
+    pub fn check(&mut self, ids: &[String]) -> Result<(), String> {
         self.option = option_of(&self.option, ids)?;
         check_argument(self.confidence, &self.summary, &mut self.claims)
     }
 }
 
 impl Response {
-    /// Like a recommendation, and every judge in `others` must be answered by at least one claim that exists.
-    pub fn check(&mut self, ids: &[&str], others: &[(String, usize)]) -> Result<(), String> {
+    /// Like a recommendation, and every judge in `others` (its number and how many claims it has) must be answered by at
+    /// least one claim that exists.
+    pub fn check(&mut self, ids: &[String], others: &[(usize, usize)]) -> Result<(), String> {
         self.option = option_of(&self.option, ids)?;
         check_argument(self.confidence, &self.summary, &mut self.claims)?;
-        let ignored: Vec<&str> = others
-            .iter()
-            .filter(|(label, claims)| {
-                !self
-                    .challenges
-                    .iter()
-                    .any(|answered| claim_name(&answered.claim).is_some_and(|(who, number)| who == *label && number <= *claims))
-            })
-            .map(|(label, _)| label.as_str())
-            .collect();
+        let answers = |judge: usize, claims: usize| {
+            move |named: &Answered| claim_name(&named.claim).is_some_and(|(who, number)| who == judge && number <= claims)
+        };
+        let ignored = others.iter().filter(|(judge, claims)| !self.challenges.iter().any(answers(*judge, *claims)));
+        let ignored: Vec<String> = ignored.map(|(judge, _)| format!("J{judge}")).collect();
         if ignored.is_empty() { Ok(()) } else { Err(format!("\"challenges\" answers no claim of {}", ignored.join(", "))) }
     }
 }
@@ -127,21 +127,20 @@ impl OptionDraft {
     }
 }
 
-/// A claim's neutral name, `J2#1`, as label and number. Judges write it in a few ways: `J2 #1`, `j2·#1`, `J2-1`.
-pub fn claim_name(text: &str) -> Option<(String, usize)> {
-    let upper = text.trim().trim_matches(['"', '`', '[', ']', '(', ')']).to_uppercase();
-    let rest = upper.strip_prefix('J')?;
+/// A claim's neutral name, `J2#1`, as two numbers: judge and claim. Judges write it in a few ways: `J2 #1`, `j2·#1`, `J2-1`.
+pub fn claim_name(text: &str) -> Option<(usize, usize)> {
+    let rest = text.trim().trim_matches(['"', '`', '[', ']', '(', ')']).strip_prefix(['J', 'j'])?;
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (judge, claim) = rest.split_at(digits);
-    let claim: usize = claim.trim_start_matches(['#', '·', ' ', '-', '.', ':', 'C']).trim().parse().ok()?;
+    let claim: usize = claim.trim_start_matches(['#', '·', ' ', '-', '.', ':', 'C', 'c']).trim().parse().ok()?;
     let judge: usize = judge.parse().ok()?;
-    (claim > 0).then(|| (format!("J{judge}"), claim))
+    (claim > 0).then_some((judge, claim))
 }
 
-fn option_of(said: &str, ids: &[&str]) -> Result<String, String> {
+fn option_of(said: &str, ids: &[String]) -> Result<String, String> {
     let word = said.trim().trim_matches(['"', '\'', '*', '.', ':', '(', ')', '[', ']']).trim();
     let word = word.get(..7).filter(|start| start.eq_ignore_ascii_case("option ")).map_or(word, |_| word[7..].trim());
-    ids.iter().find(|id| id.eq_ignore_ascii_case(word)).map(|id| (*id).to_owned()).ok_or_else(|| {
+    ids.iter().find(|id| id.eq_ignore_ascii_case(word)).cloned().ok_or_else(|| {
         format!("\"option\" must be one of {}, not \"{}\"", ids.join(", "), crate::clean::shortened(&crate::clean::on_one_line(said), 40))
     })
 }
@@ -163,29 +162,64 @@ fn check_argument(confidence: f64, summary: &str, claims: &mut Vec<String>) -> R
 
 /// A number, also when it was written as text.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Written {
-        Number(f64),
-        Text(String),
+    struct Number;
+    impl Visitor<'_> for Number {
+        type Value = f64;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a number")
+        }
+
+        fn visit_f64<E>(self, value: f64) -> Result<f64, E> {
+            Ok(value)
+        }
+
+        fn visit_u64<E>(self, value: u64) -> Result<f64, E> {
+            Ok(value as f64)
+        }
+
+        fn visit_i64<E>(self, value: i64) -> Result<f64, E> {
+            Ok(value as f64)
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<f64, E> {
+            text.trim().parse().map_err(|_| E::custom(format!("`{text}` is not a number")))
+        }
     }
-    match Written::deserialize(deserializer)? {
-        Written::Number(value) => Ok(value),
-        Written::Text(text) => text.trim().parse().map_err(|_| D::Error::custom(format!("`{text}` is not a number"))),
-    }
+    deserializer.deserialize_any(Number)
 }
 
 /// A list of sentences, also when each was wrapped in an object.
 fn sentences<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Written {
-        Text(String),
-        Wrapped {
-            #[serde(alias = "claim", alias = "argument")]
-            text: String,
-        },
+    struct Written(String);
+    impl<'de> Deserialize<'de> for Written {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_any(Sentence).map(Written)
+        }
     }
     let written = Vec::<Written>::deserialize(deserializer)?;
-    Ok(written.into_iter().map(|(Written::Text(text) | Written::Wrapped { text })| text).collect())
+    Ok(written.into_iter().map(|Written(text)| text).collect())
+}
+
+struct Sentence;
+
+impl<'de> Visitor<'de> for Sentence {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a sentence")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<String, E> {
+        Ok(text.to_owned())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<String, A::Error> {
+        #[derive(Deserialize)]
+        struct Wrapped {
+            #[serde(alias = "claim", alias = "argument")]
+            text: String,
+        }
+        Wrapped::deserialize(MapAccessDeserializer::new(map)).map(|wrapped| wrapped.text)
+    }
 }

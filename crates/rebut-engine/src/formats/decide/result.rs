@@ -8,7 +8,7 @@ use crate::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// What a decide debate found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,7 +51,7 @@ pub struct Contested {
     /// `REQUIRES_INPUT`.
     pub confidence: String,
     /// Who stands for what.
-    pub distribution: BTreeMap<String, Vec<String>>,
+    pub distribution: BTreeMap<String, Vec<Arc<str>>>,
     /// What each judge favours, and why, as `<judge>_favors`.
     pub perspectives: BTreeMap<String, String>,
     /// What to ask the person.
@@ -161,7 +161,7 @@ fn absence_note(absence: &Absence) -> String {
 }
 
 fn ledger_first(ledger: &Ledger, turn: &str) -> Option<String> {
-    let (_, positions) = ledger.history().find(|(_, positions)| positions.iter().any(|(_, position)| position.turn == turn))?;
+    let (_, positions) = ledger.history().find(|(_, positions)| positions.iter().any(|(_, position)| *position.turn == *turn))?;
     positions.first().and_then(|(_, position)| position.counted.clone())
 }
 
