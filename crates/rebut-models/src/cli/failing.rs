@@ -14,12 +14,30 @@ use std::process::ExitStatus;
 const SIGNS: &[(FaultKind, &[&str])] = &[
     (
         FaultKind::Unavailable,
-        &["unknown option", "unknown argument", "unexpected argument", "unrecognized option", "node.js version", "requires node", "not found in path"],
+        &[
+            "unknown option",
+            "unknown argument",
+            "unexpected argument",
+            "unrecognized option",
+            "node.js version",
+            "requires node",
+            "not found in path",
+        ],
     ),
     (FaultKind::TooLong, &["prompt is too long", "input is too long", "context length", "context_length", "context window", "413"]),
     (
         FaultKind::Quota,
-        &["insufficient_quota", "credit balance", "usage limit", "spend limit", "spend_limit", "billing", "quota exceeded", "hit your limit", "402"],
+        &[
+            "insufficient_quota",
+            "credit balance",
+            "usage limit",
+            "spend limit",
+            "spend_limit",
+            "billing",
+            "quota exceeded",
+            "hit your limit",
+            "402",
+        ],
     ),
     (
         FaultKind::Auth,
@@ -42,13 +60,25 @@ const SIGNS: &[(FaultKind, &[&str])] = &[
             "403",
         ],
     ),
-    (FaultKind::RateLimited, &["rate limit", "rate_limit", "ratelimit", "too many requests", "overloaded", "resource_exhausted", "429", "529"]),
+    (
+        FaultKind::RateLimited,
+        &["rate limit", "rate_limit", "ratelimit", "too many requests", "overloaded", "resource_exhausted", "429", "529"],
+    ),
     (FaultKind::NotFound, &["model_not_found", "model not found", "unknown model", "no such model", "providermodelnotfound", "404"]),
     (FaultKind::Refused, &["content_filter", "content filter", "usage policy", "safety"]),
     (FaultKind::Incomplete, &["stream disconnected", "stream closed", "premature close", "instead of calling the structured_output"]),
     (
         FaultKind::Network,
-        &["econnrefused", "econnreset", "enotfound", "etimedout", "connection error", "connection refused", "fetch failed", "socket hang up"],
+        &[
+            "econnrefused",
+            "econnreset",
+            "enotfound",
+            "etimedout",
+            "connection error",
+            "connection refused",
+            "fetch failed",
+            "socket hang up",
+        ],
     ),
     (FaultKind::Server, &["internal server error", "bad gateway", "service unavailable", "500", "502", "503", "504"]),
     (FaultKind::BadRequest, &["invalid_request", "bad request", "400", "422"]),
@@ -86,7 +116,7 @@ impl Cli {
         };
         let partial = Some(said).filter(|said| !said.trim().is_empty()).unwrap_or_else(|| finished.reader.text());
         let partial = Some(self.shown_text(&partial, MOST_KEPT)).filter(|partial| !partial.is_empty());
-        Err(Fault { usage, partial, ..fault })
+        Err(Fault { usage: usage.map(Box::new), partial, ..fault })
     }
 
     /// The program could not be started.

@@ -103,7 +103,8 @@ impl Cli {
     }
 
     fn args(&self, values: &Values<'_>) -> Vec<String> {
-        let small: Values<'_> = values.iter().filter(|(_, value)| value.len() <= LARGEST_ARG).map(|(name, value)| (*name, *value)).collect();
+        let small: Values<'_> =
+            values.iter().filter(|(_, value)| value.len() <= LARGEST_ARG).map(|(name, value)| (*name, *value)).collect();
         let wanted = |arg: &&Arg| !matches!(arg, Arg::When { var, .. } if !self.passed.contains_key(var));
         let groups = self.data.args.iter().flatten().filter(wanted);
         groups.filter_map(|arg| arg.texts().iter().map(|text| filled(text, &small)).collect::<Option<Vec<_>>>()).flatten().collect()
@@ -112,7 +113,8 @@ impl Cli {
     /// Nothing of ours but what is named: keys of other providers stay here.
     fn env(&self, values: &Values<'_>, paths: &Paths) -> BTreeMap<String, String> {
         let home = if self.has_own_home() { Some(paths.home.as_str()) } else { self.user_home.as_deref() };
-        let fixed = [("LANG", "C.UTF-8"), ("TERM", "dumb"), ("NO_COLOR", "1"), ("TMPDIR", &paths.tmp), ("HOME", home.unwrap_or(&paths.home))];
+        let fixed =
+            [("LANG", "C.UTF-8"), ("TERM", "dumb"), ("NO_COLOR", "1"), ("TMPDIR", &paths.tmp), ("HOME", home.unwrap_or(&paths.home))];
         let mut env: BTreeMap<String, String> = fixed.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         env.extend(self.passed.clone());
         env.extend(self.data.env.iter().filter_map(|(name, text)| Some((name.clone(), filled(text, values)?))));

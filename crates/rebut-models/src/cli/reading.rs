@@ -208,10 +208,9 @@ mod tests {
 
     #[test]
     fn any_split_of_the_bytes_reads_the_same() {
-        let output: OutputData = toml::from_str(
-            "format = 'jsonl'\ndone = [{ event = { type = 'end' } }]\nanswer = [{ event = { type = 'say' }, at = 'text' }]",
-        )
-        .expect("valid data");
+        let output: OutputData =
+            toml::from_str("format = 'jsonl'\ndone = [{ event = { type = 'end' } }]\nanswer = [{ event = { type = 'say' }, at = 'text' }]")
+                .expect("valid data");
         let whole = "noise {\n\u{1b}[1m{\"type\":\"say\",\"text\":\"naïve 🦀\"}\u{1b}[0m\r\n{\"type\":\"end\"}".as_bytes();
         for cut in 0..whole.len() {
             let mut reader = Reader::new(&output);

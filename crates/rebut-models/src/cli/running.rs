@@ -59,12 +59,7 @@ const DRAIN: Duration = Duration::from_millis(500);
 
 /// Starts the program and stays until it has said all, or one of its limits is passed. When this returns, or is dropped,
 /// none of its processes is left.
-pub(super) async fn run<'a>(
-    mut command: Command,
-    stdin: Option<String>,
-    limits: Limits,
-    reader: Reader<'a>,
-) -> io::Result<Finished<'a>> {
+pub(super) async fn run<'a>(mut command: Command, stdin: Option<String>, limits: Limits, reader: Reader<'a>) -> io::Result<Finished<'a>> {
     let mark = rebut_engine::prompt::Fence::random_marker();
     command.env(MARK, &mark).stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);

@@ -47,7 +47,10 @@ async fn tables_for_people_have_the_promised_columns() {
     }
     for (sql, expected) in [
         ("SELECT count(*) FROM debate_sessions WHERE id = debate_id AND id = '0b7c1d7e-0000-4000-8000-00000000000a'", 1),
-        ("SELECT count(*) FROM debate_turns JOIN debate_sessions s ON session_id = s.id WHERE content IN ('one', '{\"confidence\":0.75}')", 2),
+        (
+            "SELECT count(*) FROM debate_turns JOIN debate_sessions s ON session_id = s.id WHERE content IN ('one', '{\"confidence\":0.75}')",
+            2,
+        ),
         ("SELECT count(*) FROM debate_turns WHERE id = '0b7c1d7e-0000-4000-8000-00000000000a/2' AND seq = 2 AND confidence = 0.75", 1),
     ] {
         assert_eq!(ask(&path, sql), expected, "{sql}");
