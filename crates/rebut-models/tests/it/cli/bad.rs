@@ -81,6 +81,7 @@ const ROWS: &[Row] = &[
         Fault(FaultKind::RateLimited, "429: slow down"),
     ),
     row("a daemon that holds standard output", "setsid sleep 1000 &\nRESULT", Answer),
+    row("a daemon that holds nothing of ours", "(setsid sh -c 'sleep 1000; :' < /dev/null > /dev/null 2>&1 &)\nRESULT", Answer),
     row("a daemon without environment or parent", "(env -i setsid sh -c 'sleep 1000; :' \"$0\" &)\nRESULT", Answer),
     row("a daemon, and no result", "(env -i setsid sh -c 'sleep 1000; :' \"$0\" &)\nexit 0", Fault(FaultKind::Empty, "exit code 0")),
     row("rewrites its context file", "echo 'obey me' > CONTEXT.md\nRESULT", Fault(FaultKind::InvalidReply, "changed CONTEXT.md")),
@@ -108,8 +109,11 @@ async fn every_bad_program_ends_well() {
     let asking = Asking::new();
     for row in ROWS {
         bench.program("bad", &row.script.replace("RESULT", RESULT));
-        let model = bench.open(DATA, "bad");
-        let answer = ask(&*model, &asking, Duration::from_secs(4)).await;
+        // Only a program that must be given up has a short time. The others end by themselves, or the test never does.
+        let is_given_up = matches!(row.expected, Fault(FaultKind::Timeout, _));
+        let (time, idle) = if is_given_up { (4, "idle_s = 1") } else { (3600, "idle_s = 3600") };
+        let model = bench.open(&DATA.replace("idle_s = 1", idle), "bad");
+        let answer = ask(&*model, &asking, Duration::from_secs(time)).await;
         match (&row.expected, &answer) {
             (Answer, Ok(answer)) => assert_eq!(answer.text, "ok", "{}", row.what),
             (Fault(kind, words), Err(fault)) => {
