@@ -1,9 +1,6 @@
 //! Running a program to its result: bounded in time and output, never waiting for somebody else to close a pipe.
 
-use super::{
-    reading::Reader,
-    tree::{Marks, Tree},
-};
+use super::{reading::Reader, tree::Tree};
 use std::{
     io,
     process::{ExitStatus, Stdio},
@@ -68,7 +65,7 @@ pub(super) async fn run<'a>(mut command: Command, stdin: Option<String>, limits:
     let mut child = command.spawn()?;
     let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let pipes = [output.as_ref().and_then(pipe_name), errors.as_ref().and_then(pipe_name)].into_iter().flatten().collect();
-    let mut tree = Tree::new(child, Marks { variable: format!("{MARK}={mark}"), pipes });
+    let mut tree = Tree::new(child, format!("{MARK}={mark}"), pipes);
     let (Some(mut output), Some(mut errors)) = (output, errors) else { return Err(io::ErrorKind::BrokenPipe.into()) };
 
     let mut watch = Watch::new(limits, reader);

@@ -1,6 +1,7 @@
 //! A child and everything it started, so that all of it can be ended: also what left its group or lost its parent.
 
 use std::{
+    path::PathBuf,
     process::ExitStatus,
     thread,
     time::{Duration, Instant},
@@ -15,22 +16,38 @@ pub(super) struct Tree {
 }
 
 /// How descendants are known.
-pub(super) struct Marks {
+struct Marks {
     /// `NAME=VALUE` in their environment, of this run only.
-    pub variable: String,
+    variable: String,
     /// The pipes to us that they hold, as the system names them.
-    pub pipes: Vec<std::path::PathBuf>,
+    pipes: Vec<PathBuf>,
+    /// When the child started, in the system's own ticks: nothing older is a descendant.
+    not_before: u64,
+}
+
+/// One look at all processes.
+#[derive(Default)]
+struct Scan {
+    /// How many were ours, and are killed now.
+    killed: usize,
+    /// Whether there are some that may be ours.
+    is_unclear: bool,
 }
 
 /// How long a program may take to leave when asked politely.
 const POLITE: Duration = Duration::from_millis(300);
+/// How long a process that cannot be told yet is looked at again. One that is just becoming another program has no
+/// environment for a moment.
+const UNCLEAR: Duration = Duration::from_millis(200);
 /// How long killing may take; only what cannot be killed takes so long.
 const KILLING: Duration = Duration::from_secs(2);
 
 impl Tree {
-    /// Guards a child that leads its own process group.
-    pub(super) fn new(child: Child, marks: Marks) -> Self {
-        Self { leader: child.id(), child, marks }
+    /// Guards a child that leads its own process group, has that `NAME=VALUE` in its environment and holds those pipes.
+    pub(super) fn new(child: Child, variable: String, pipes: Vec<PathBuf>) -> Self {
+        let leader = child.id();
+        let not_before = leader.and_then(system::start_of).unwrap_or(0);
+        Self { leader, child, marks: Marks { variable, pipes, not_before } }
     }
 
     /// Waits for the program itself; safe to drop and call again.
@@ -51,24 +68,23 @@ impl Tree {
     }
 
     /// Kills all until none is left. New ones may come while the old ones are found, hence the repetition.
-    pub(super) fn kill(&mut self) {
-        let Some(leader) = self.leader else { return };
-        let until = Instant::now() + KILLING;
+    fn kill(&mut self) {
+        let Some(leader) = self.leader.take() else { return };
+        let began = Instant::now();
+        // Also when the child has left: its group lives as long as anybody is in it.
+        system::kill_group(leader);
         loop {
-            if self.child.id().is_some() {
-                system::kill_group(leader);
-                // A child that already left needs no killing; on systems without groups this is what kills it.
-                let _ = self.child.start_kill();
-            }
+            // A child that already left needs no killing; on systems without groups this is what kills it.
+            let _ = self.child.start_kill();
             // Reaps the child; until it is gone there is something to wait for.
             let is_gone = !matches!(self.child.try_wait(), Ok(None));
-            let found = system::kill_descendants(leader, &self.marks);
-            if (is_gone && found == 0) || Instant::now() >= until {
+            let scan = system::kill_descendants(leader, &self.marks);
+            let is_clear = scan.killed == 0 && (!scan.is_unclear || began.elapsed() >= UNCLEAR);
+            if (is_gone && is_clear) || began.elapsed() >= KILLING {
                 break;
             }
             thread::sleep(Duration::from_millis(2));
         }
-        self.leader = None;
     }
 }
 
@@ -80,9 +96,9 @@ impl Drop for Tree {
 
 #[cfg(unix)]
 mod system {
-    use super::Marks;
+    use super::{Marks, Scan};
     use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-    use std::{collections::BTreeMap, fs, path::PathBuf};
+    use std::{collections::BTreeMap, fs};
 
     pub(super) fn ask_group_to_end(leader: u32) {
         signal_group(leader, Signal::TERM);
@@ -101,27 +117,32 @@ mod system {
         i32::try_from(number).ok().filter(|number| *number > 1).and_then(Pid::from_raw)
     }
 
-    /// Kills every living process of this run and says how many there were. Needs `/proc`; elsewhere the group is all we know.
-    pub(super) fn kill_descendants(leader: u32, marks: &Marks) -> usize {
-        let found = descendants(leader, marks);
+    /// Kills every living process of this run. Needs `/proc`; elsewhere the group is all we know.
+    pub(super) fn kill_descendants(leader: u32, marks: &Marks) -> Scan {
+        let all = processes(marks);
+        let found = descendants(leader, &all);
         for number in &found {
             // One that left in between is what we want; one we may not kill is met again until time is up.
             let _ = pid(*number).map(|process| kill_process(process, Signal::KILL));
         }
-        found.len()
+        Scan { killed: found.len(), is_unclear: all.values().any(|process| process.is_unclear) }
     }
 
     struct Process {
         parent: u32,
         group: u32,
         is_marked: bool,
+        is_unclear: bool,
     }
 
-    fn descendants(leader: u32, marks: &Marks) -> Vec<u32> {
+    fn processes(marks: &Marks) -> BTreeMap<u32, Process> {
         let own = std::process::id();
         let numbers = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let all: BTreeMap<u32, Process> =
-            numbers.filter(|number| *number != own && *number > 1).filter_map(|number| Some((number, process(number, marks)?))).collect();
+        numbers.filter(|number| *number != own && *number > 1).filter_map(|number| Some((number, process(number, marks)?))).collect()
+    }
+
+    /// The child, whoever is marked or in its group, and all their children.
+    fn descendants(leader: u32, all: &BTreeMap<u32, Process>) -> Vec<u32> {
         let mut found: Vec<u32> = Vec::new();
         loop {
             let is_ours = |process: &Process| {
@@ -136,36 +157,55 @@ mod system {
         }
     }
 
-    /// A living process; `None` for one that is gone or only waits to be reaped.
-    fn process(number: u32, marks: &Marks) -> Option<Process> {
+    /// What the system says of a process after its name: its state, parent, group and so on.
+    fn stat(number: u32) -> Option<Vec<String>> {
         let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
         // The name in brackets may hold anything, brackets too.
-        let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
-        if matches!(fields.next()?, "Z" | "X") {
+        Some(stat.rsplit_once(')')?.1.split_ascii_whitespace().map(str::to_owned).collect())
+    }
+
+    const STATE: usize = 0;
+    const PARENT: usize = 1;
+    const GROUP: usize = 2;
+    const START: usize = 19;
+
+    /// When a process started.
+    pub(super) fn start_of(number: u32) -> Option<u64> {
+        stat(number)?.get(START)?.parse().ok()
+    }
+
+    /// A living process; `None` for one that is gone, only waits to be reaped, or is older than the child.
+    fn process(number: u32, marks: &Marks) -> Option<Process> {
+        let stat = stat(number)?;
+        let is_older = stat.get(START)?.parse::<u64>().is_ok_and(|start| start < marks.not_before);
+        if is_older || matches!(stat.get(STATE)?.as_str(), "Z" | "X") {
             return None;
         }
-        let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-        let in_environment = || {
-            let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|entry| entry == marks.variable.as_bytes())
-        };
+        let (parent, group) = (stat.get(PARENT)?.parse().ok()?, stat.get(GROUP)?.parse().ok()?);
+        let environment = fs::read(format!("/proc/{number}/environ"));
+        let is_unclear = environment.as_ref().is_ok_and(Vec::is_empty);
+        let in_environment = || environment.is_ok_and(|all| all.split(|byte| *byte == 0).any(|entry| entry == marks.variable.as_bytes()));
         let holds_pipe = || {
-            let held = |fd: u8| fs::read_link(format!("/proc/{number}/fd/{fd}")).is_ok_and(|link: PathBuf| marks.pipes.contains(&link));
+            let held = |fd: u8| fs::read_link(format!("/proc/{number}/fd/{fd}")).is_ok_and(|link| marks.pipes.contains(&link));
             (0..3).any(held)
         };
-        Some(Process { parent, group, is_marked: in_environment() || holds_pipe() })
+        Some(Process { parent, group, is_marked: in_environment() || holds_pipe(), is_unclear })
     }
 }
 
 #[cfg(not(unix))]
 mod system {
-    use super::Marks;
+    use super::{Marks, Scan};
 
     pub(super) fn ask_group_to_end(_leader: u32) {}
 
     pub(super) fn kill_group(_leader: u32) {}
 
-    pub(super) fn kill_descendants(_leader: u32, _marks: &Marks) -> usize {
-        0
+    pub(super) fn kill_descendants(_leader: u32, _marks: &Marks) -> Scan {
+        Scan::default()
+    }
+
+    pub(super) fn start_of(_process: u32) -> Option<u64> {
+        None
     }
 }

@@ -8,7 +8,7 @@ use std::{fs, process::Command, time::Duration};
 const DATA: &str = r#"
 [bad]
 args = [["--", "{prompt}"]]
-idle_s = 1
+idle_s = 3600
 grace_ms = 100
 context_files = ["CONTEXT.md"]
 files = { "CONTEXT.md" = "{system}" }
@@ -111,8 +111,8 @@ async fn every_bad_program_ends_well() {
         bench.program("bad", &row.script.replace("RESULT", RESULT));
         // Only a program that must be given up has a short time. The others end by themselves, or the test never does.
         let is_given_up = matches!(row.expected, Fault(FaultKind::Timeout, _));
-        let (time, idle) = if is_given_up { (4, "idle_s = 1") } else { (3600, "idle_s = 3600") };
-        let model = bench.open(&DATA.replace("idle_s = 1", idle), "bad");
+        let (time, idle) = if is_given_up { (5, "idle_s = 2") } else { (3600, "idle_s = 3600") };
+        let model = bench.open(&DATA.replace("idle_s = 3600", idle), "bad");
         let answer = ask(&*model, &asking, Duration::from_secs(time)).await;
         match (&row.expected, &answer) {
             (Answer, Ok(answer)) => assert_eq!(answer.text, "ok", "{}", row.what),
@@ -123,6 +123,18 @@ async fn every_bad_program_ends_well() {
             _ => panic!("{}: {answer:?}", row.what),
         }
         bench.is_clean(row.what);
+    }
+}
+
+#[tokio::test]
+async fn daemons_still_being_born_are_found() {
+    let bench = Bench::new();
+    let daemon = "(setsid sh -c 'sleep 1000; :' < /dev/null > /dev/null 2>&1 &)\n";
+    bench.program("bad", &format!("{}{RESULT}", daemon.repeat(3)));
+    let model = bench.open(DATA, "bad");
+    for _ in 0..40 {
+        ask(&*model, &Asking::new(), Duration::from_secs(3600)).await.expect("an answer");
+        bench.is_clean("newborn");
     }
 }
 
@@ -138,7 +150,7 @@ async fn a_dropped_call_leaves_nothing() {
     let asking = Asking::new();
     let is_up = tokio::task::spawn_blocking(move || fs::read_to_string(fifo));
     tokio::select! {
-        answer = ask(&*model, &asking, Duration::from_secs(60)) => panic!("{answer:?}"),
+        answer = ask(&*model, &asking, Duration::from_secs(3600)) => panic!("{answer:?}"),
         up = is_up => assert_eq!(up.expect("a thread").expect("a word"), "up\n"),
     }
     bench.is_clean("dropped");
