@@ -178,8 +178,13 @@ mod tests {
     proptest! {
         /// Whatever happens in whatever order, no more is let out than the caps allow, as long as no call uses more than was held.
         #[test]
-        fn held_and_spent_never_pass_the_caps(cap in 0u64..2000, calls in 0u64..30, steps in prop::collection::vec((0u64..300, 0u64..300, any::<bool>()), 0..80)) {
-            let budget = Budget::new(Caps { tokens: Some(cap), cost_usd: Some(cap as f64 / 100.0), calls: Some(calls), ..Caps::default() }, Spent::default());
+        fn held_and_spent_never_pass_the_caps(
+            cap in 0u64..2000,
+            calls in 0u64..30,
+            steps in prop::collection::vec((0u64..300, 0u64..300, any::<bool>()), 0..80),
+        ) {
+            let caps = Caps { tokens: Some(cap), cost_usd: Some(cap as f64 / 100.0), calls: Some(calls), ..Caps::default() };
+            let budget = Budget::new(caps, Spent::default());
             let (mut open, mut billed, mut begun) = (Vec::new(), 0, 0);
             for (most, used, settle) in steps {
                 let most = Amount { tokens: most, cost_usd: most as f64 / 100.0 };

@@ -1,5 +1,6 @@
-//! Who answers a turn: endpoints over HTTP, scripts, the built-in rehearsal. No environment is read here.
+//! Who answers a turn: endpoints over HTTP, agent CLIs, scripts, the built-in rehearsal. No environment is read here.
 
+pub mod cli;
 mod finding;
 pub mod http;
 pub mod key;
@@ -11,4 +12,5 @@ pub mod rehearsal;
 pub mod script;
 pub mod status;
 
+pub use cli::{CliData, Clis};
 pub use registry::{ProviderData, Registry};

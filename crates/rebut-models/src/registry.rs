@@ -3,6 +3,7 @@
 pub use crate::provider::{ProviderData, built_in};
 
 use crate::{
+    cli::Clis,
     http::{self, Endpoint, HttpModel, WireKind},
     nearest::nearest,
     script::{Script, ScriptModel},
@@ -109,6 +110,11 @@ impl Registry {
     pub fn with(mut self, provider: &str, open: Open) -> Self {
         self.others.insert(provider.to_owned(), open);
         self
+    }
+
+    /// Adds the agent CLIs, as `cli:NAME` and `cli:NAME/MODEL`.
+    pub fn with_clis(self, clis: Arc<Clis>) -> Self {
+        self.with("cli", Arc::new(move |name| clis.open(name)))
     }
 
     /// Every endpoint, to choose from or to list.

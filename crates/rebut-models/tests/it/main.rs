@@ -1,7 +1,9 @@
-//! The crate's tests against real parts: loopback HTTP and real files.
+//! The crate's tests against real parts: loopback HTTP, real programs and real files.
 
 mod asking;
 mod chat;
+#[cfg(target_os = "linux")]
+mod cli;
 mod deadlines;
 mod registry;
 mod script;
