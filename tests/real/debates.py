@@ -1,0 +1,131 @@
+"""One debate with rebut in a home of its own, and what must be true of it afterwards."""
+
+import json
+import os
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+JUDGES = ["risk", "value", "effort"]
+# For all judges of a round, who wait for each other.
+TURN_SECONDS = 3000
+QUESTION = ["decide", "Which fruit should be put into the lunch box?", "-O", "A=Apple", "-O", "B=Banana", "-c", "context.md"]
+# The server holds a model to the form, but not a number to its range: the smallest models need to see one.
+CONTEXT = """Ana eats lunch at noon. Apples keep all day. Bananas turn brown in a warm bag.
+
+A reply looks like this:
+{"claims": ["Apples keep all day."], "confidence": 0.7, "flips_if": "The bag is cold.", "option": "A", "summary": "Apples keep."}
+"""
+
+
+class Wrong(Exception):
+    """A debate that did not go as it must."""
+
+
+@dataclass
+class Rebut:
+    """The program, with nothing of this machine's configuration and keys."""
+
+    program: Path
+    home: Path
+    path: str = "/usr/bin:/bin"
+    variables: dict[str, str] = field(default_factory=dict)
+
+    def run(self, *args: str, expect: tuple[int, ...] = (0,)) -> str:
+        """What it prints; fails with all it said when it exits otherwise than expected."""
+        environment = {"HOME": str(self.home), "PATH": self.path, "TMPDIR": str(self.temporary()), **self.variables}
+        done = subprocess.run([self.program, *args], cwd=self.home, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode not in expect:
+            raise Wrong(f"rebut {args[0]} exited with {done.returncode}, not {' or '.join(map(str, expect))}:\n{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def temporary(self) -> Path:
+        """Its temporary folder."""
+        folder = self.home / "tmp"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def configure(self, text: str):
+        """Writes its configuration."""
+        (self.home / "rebut.toml").write_text(text)
+
+
+def over_http(rebut: Rebut, url: str, model: str, rounds: int):
+    """Three judges over the real server."""
+    members = "\n".join(f'  {{ role = "{role}", model = "local:{model}", temperature = 0, max_tokens = 400 }},' for role in JUDGES)
+    rebut.configure(f"""
+[providers.local]
+base_url = "{url}"
+structured = "schema"
+timeouts = {{ first_byte = {TURN_SECONDS}, idle = {TURN_SECONDS} }}
+
+[panels.real]
+members = [
+{members}
+]
+""")
+    return decided(rebut, rounds, ["-p", "real"])
+
+
+def over_agent(rebut: Rebut, calls: list[dict]):
+    """Three judges, each turn a run of the real agent program; `calls` is what the model said to it."""
+    turns = decided(rebut, 1, ["-m", "cli:claude"])
+    for turn in turns:
+        if not (turn.get("program") or "").startswith("claude "):
+            raise Wrong(f"{turn['turn']} names no program: {turn}")
+        if json.loads(turn["text"]) not in calls:
+            raise Wrong(f"{turn['turn']} is not what the model said: {turn['text']}")
+    left = list(rebut.temporary().iterdir())
+    if left:
+        raise Wrong(f"folders of agents were left: {left}")
+    processes = belonging_to(rebut.home)
+    if processes:
+        raise Wrong(f"processes of agents were left: {processes}")
+    return turns
+
+
+def decided(rebut: Rebut, rounds: int, who: list[str]) -> list[dict]:
+    """Runs the debate and checks all that holds for any model. Gives the recorded turns."""
+    (rebut.home / "context.md").write_text(CONTEXT)
+    began = time.monotonic()
+    printed = rebut.run(*QUESTION, *who, "--rounds", str(rounds), "--timeout", str(TURN_SECONDS), "--json", "-q", expect=(0, 3))
+    seconds = time.monotonic() - began
+    document = json.loads(printed)
+    debate = document["debate_id"]
+    events = [json.loads(line) for line in rebut.run("show", debate, "--events").splitlines()]
+    turns = [event["data"] for event in events if event["type"] == "turn.completed"]
+    transcript = rebut.run("show", debate, "--transcript")
+    expect = {
+        "it ended in a decision, or contested": document["outcome"] in ("consensus", "contested"),
+        "nobody was missing": document["degraded"] == [],
+        "no rehearsal spoke": document["rehearsal"] is False,
+        "the result names every judge": {name.removesuffix("_favors") for name in document["result"]["perspectives"]} == set(JUDGES),
+        "every judge answered": {turn["turn"].split("/")[1] for turn in turns} == set(JUDGES),
+        "every answer has text and tokens": all(turn["text"].strip() and (turn["usage"] or {}).get("output", 0) > 0 for turn in turns),
+    }
+    broken = [what for what, holds in expect.items() if not holds]
+    if broken:
+        raise Wrong(f"not true: {'; '.join(broken)}\n{json.dumps(document, indent=1)}\n{transcript}")
+    rebut.run("audit", "verify", debate)
+    if rebut.run("replay", debate) != transcript:
+        raise Wrong(f"the replay of {debate} differs from its transcript")
+    usage = document["usage"]
+    print(f"    {document['outcome']}: {document['summary']}; {document['rounds']} of at most {rounds} rounds, {usage['calls']} calls, "
+          f"{usage['input_tokens']} + {usage['cached_tokens']} cached tokens in, {usage['output_tokens']} out, {seconds:.0f} s; audit and replay agree")
+    return turns
+
+
+def belonging_to(home: Path) -> list[str]:
+    """Commands of living processes that were started with something of that home in their environment."""
+    mark, found = os.fsencode(home), []
+    for process in Path("/proc").iterdir():
+        if not process.name.isdigit():
+            continue
+        try:
+            if mark in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[:200])
+        except OSError:
+            # It ended, or is somebody else's.
+            continue
+    return found
