@@ -144,7 +144,7 @@ impl Cli {
             let message = format!("its agent changed {file}, which holds its instructions; what it says this turn is not trusted");
             return Err(self.fault(FaultKind::InvalidReply, &message));
         }
-        self.judged(&finished, model)
+        self.judged(&finished)
     }
 }
 
