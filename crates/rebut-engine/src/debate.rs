@@ -4,18 +4,21 @@
 use crate::{
     DebateId,
     agent::Agent,
+    budget::Budget,
     clock::Clock,
     error::Halt,
-    event::{Event, GateDecided, GateOpened, RoundCompleted, RoundStarted, Started, TurnStarted},
+    event::{Event, GateDecided, GateOpened, Limits, RoundCompleted, RoundStarted, Started, TurnCompleted},
+    family::family_of,
     journal::{Commit, Entry, Journal, RecordedTurn},
+    lanes::Lanes,
     model::{Deltas, FaultKind, Model},
-    outcome::Absence,
+    outcome::{Absence, Substitution},
     prompt::{Fence, Prompt},
     record::{Hash, Place},
     replay::Recording,
     reply::{Check, Reply, Schema},
     secrets::Scrubber,
-    turn::{Exchange, Lanes},
+    turn::Exchange,
 };
 use futures_util::future::join_all;
 use std::{
@@ -23,7 +26,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 /// One debate while its format runs.
 pub struct Debate {
@@ -36,6 +39,11 @@ pub struct Debate {
     pub(crate) deltas: Deltas,
     pub(crate) scrubber: Arc<Scrubber>,
     pub(crate) lanes: Arc<Lanes>,
+    /// The limits in force: the pinned ones, or those of the last resume.
+    pub(crate) limits: Limits,
+    pub(crate) budget: Budget,
+    /// When the whole debate must be over.
+    pub(crate) ends_at: Option<Instant>,
     pub(crate) recording: Option<Arc<Recording>>,
     /// Whether today's prompt files are the pinned ones; if so a different prompt means a different run.
     pub(crate) same_prompts: bool,
@@ -48,6 +56,7 @@ pub struct Debate {
 pub(crate) struct SaidSoFar {
     pub(crate) steps: HashSet<String>,
     pub(crate) absences: Vec<Absence>,
+    pub(crate) substitutions: Vec<Substitution>,
     pub(crate) rounds: u32,
 }
 
@@ -306,19 +315,47 @@ impl Debate {
         mut opening: Vec<Entry>,
     ) -> Result<Vec<Result<Said<R>, Absence>>, Halt> {
         let mut exchanges = Vec::with_capacity(asks.len());
+        // Whoever can still be paid for is asked; what they say is kept for when the debate goes on with more.
+        let mut stopped = None;
         for (agent, ask) in asks.iter() {
             let turn = step.turn(&agent.name);
             let recorded = self.recorded_turn(&turn, &ask.prompt)?;
             let exchange = Exchange { debate: self, step, agent, turn, recorded };
-            opening.extend(exchange.intent(&ask.prompt)?);
-            exchanges.push(exchange);
+            match exchange.intent(&ask.prompt, &ask.schema) {
+                Ok(intent) => opening.extend(intent),
+                Err(halt) => {
+                    stopped.get_or_insert(halt);
+                    continue;
+                }
+            }
+            exchanges.push((exchange, ask));
+        }
+        if let Some(stop) = self.stopped_in_recording(&exchanges) {
+            return Err(stop);
         }
         if !opening.is_empty() {
             self.check_steering()?;
             self.journal.append(opening, self.journal.commit_before_call().await).await?;
         }
-        let calls = exchanges.into_iter().zip(asks).map(|(exchange, (_, ask))| exchange.speak(ask));
-        join_all(calls).await.into_iter().collect()
+        let calls = join_all(exchanges.into_iter().map(|(exchange, ask)| exchange.speak(ask)));
+        let spoken = match self.ends_at {
+            None => calls.await,
+            Some(ends_at) => tokio::select! {
+                spoken = calls => spoken,
+                () = self.clock.sleep(ends_at.saturating_duration_since(Instant::now())) => {
+                    return Err(Halt::Stopped("the debate's time is over".to_owned()));
+                }
+            },
+        };
+        let spoken: Result<Vec<_>, Halt> = spoken.into_iter().collect();
+        stopped.map_or(spoken, Err)
+    }
+
+    /// A recording that ends because something was used up ends there in a replay too.
+    fn stopped_in_recording<R>(&self, asked: &[(Exchange<'_>, &Ask<R>)]) -> Option<Halt> {
+        let recording = self.recording.as_ref()?;
+        let why = recording.stopped()?;
+        asked.iter().any(|(exchange, _)| recording.asked(&exchange.turn, 1).is_none()).then(|| Halt::Stopped(why.to_owned()))
     }
 
     /// What is recorded of a turn, after making sure that it was asked the same.
@@ -330,6 +367,31 @@ impl Debate {
         } else {
             Err(Halt::Broken(format!("turn `{turn}` was recorded with another prompt; this run went another way")))
         }
+    }
+
+    /// Notes it when another model answered for an agent's own.
+    pub(crate) fn note_substitution(&self, agent: &Agent, completed: &TurnCompleted) {
+        // A turn copied into a fork was answered by whoever the origin asked.
+        if completed.model == agent.model || completed.copied_from.is_some() {
+            return;
+        }
+        let mut others = self.agents().iter().filter(|other| other.name != agent.name);
+        let substitution = Substitution {
+            agent: agent.name.to_string(),
+            turn: completed.turn.to_string(),
+            from: agent.model.to_string(),
+            to: completed.model.to_string(),
+            // Two agents on one family are one voice.
+            diversity_lost: others.any(|other| family_of(&other.model) == family_of(&completed.model)),
+        };
+        self.lock_said().substitutions.push(substitution);
+    }
+
+    /// Everybody who was answered for by another model, in order of turns.
+    pub(crate) fn substitutions(&self) -> Vec<Substitution> {
+        let mut all = self.lock_said().substitutions.clone();
+        all.sort_by(|a, b| a.turn.cmp(&b.turn));
+        all
     }
 
     fn note_absences<'a>(&self, new: impl IntoIterator<Item = &'a Absence>) {
@@ -369,13 +431,6 @@ impl Debate {
                 _ = steer.changed() => {}
             }
         }
-    }
-
-    /// The intent to call, as it is recorded.
-    pub(crate) fn turn_started(&self, step: &Step, agent: &Agent, turn: &Arc<str>, attempt: u32, prompt: &Prompt, again: bool) -> Entry {
-        let started =
-            TurnStarted { turn: turn.clone(), attempt, model: agent.model.clone(), prompt: prompt.hash(), possibly_paid_twice: again };
-        Entry::new(step.place(Some(&agent.name)), Event::TurnStarted(started))
     }
 }
 

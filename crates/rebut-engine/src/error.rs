@@ -16,9 +16,9 @@ pub enum Halt {
     /// The debate is saved and goes on later.
     #[error("paused")]
     Paused,
-    /// The time for the whole debate is over.
-    #[error("the debate's time is over")]
-    TimeUp,
+    /// A cap on money, tokens, calls or time is reached.
+    #[error("{0}")]
+    Stopped(String),
     /// Too few answered.
     #[error("{answered} of {needed} needed answers at {step}")]
     NoQuorum {

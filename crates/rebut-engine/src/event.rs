@@ -3,6 +3,7 @@
 use crate::{
     DebateId,
     agent::Agent,
+    budget::{Amount, Caps},
     model::{Fault, Finish, Usage},
     outcome::{Absence, Outcome},
     record::Hash,
@@ -136,7 +137,7 @@ pub struct Started {
 }
 
 /// Limits of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Seconds per turn, retries included.
@@ -145,13 +146,16 @@ pub struct Limits {
     pub debate_seconds: u64,
     /// The largest reply taken, in bytes.
     pub reply_bytes: usize,
-    /// Attempts per turn at most.
+    /// Attempts per turn at most, with each model.
     pub attempts: u32,
+    /// What the debate may use at most.
+    #[serde(skip_serializing_if = "is_default")]
+    pub caps: Caps,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { turn_seconds: 120, debate_seconds: 0, reply_bytes: 1 << 20, attempts: 4 }
+        Self { turn_seconds: 120, debate_seconds: 0, reply_bytes: 1 << 20, attempts: 4, caps: Caps::default() }
     }
 }
 
@@ -190,6 +194,9 @@ pub struct TurnStarted {
     /// Set when an earlier call of this very attempt was in flight at a crash: it may be paid twice.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub possibly_paid_twice: bool,
+    /// What was held for it, in a debate with a budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Amount>,
 }
 
 /// An attempt failed.
@@ -203,6 +210,9 @@ pub struct TurnFailed {
     pub fault: Fault,
     /// Whether it is asked again.
     pub retry: bool,
+    /// Who is asked next, where that is somebody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<Arc<str>>,
 }
 
 /// A reply arrived.
@@ -217,6 +227,9 @@ pub struct TurnCompleted {
     /// Who really answered, where it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<String>,
+    /// The program that answered and its version, where it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     /// The reply as it came.
     pub text: String,
     /// Why it ended.
@@ -277,6 +290,10 @@ pub struct Position {
     /// Citations that did not hold, with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bad_citations: Vec<String>,
+}
+
+fn is_default(caps: &Caps) -> bool {
+    *caps == Caps::default()
 }
 
 fn yes() -> bool {
@@ -435,6 +452,9 @@ pub struct DebateResumed {
     /// Turns that were in flight when the last run ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_doubt: Vec<String>,
+    /// The limits from now on, where they changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
 }
 
 /// An event's text was taken out.

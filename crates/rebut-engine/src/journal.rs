@@ -2,9 +2,10 @@
 
 use crate::{
     DebateId,
+    budget::{Amount, Spent, may_be_billed},
     clock::Clock,
     error::Halt,
-    event::{Event, GateDecided, HumanCancelled, HumanNoted, Started, TurnCompleted},
+    event::{Event, GateDecided, HumanCancelled, HumanNoted, Limits, Started, TurnCompleted},
     model::Fault,
     outcome::Outcome,
     record::{Hash, Place, Record},
@@ -104,6 +105,10 @@ pub struct Memory {
     pub cancelled: Option<HumanCancelled>,
     /// Gates opened, with the time they close, and decided.
     pub gates: HashMap<String, (Option<String>, Option<GateDecided>)>,
+    /// The limits from the last resume on, where it changed them.
+    pub limits: Option<Limits>,
+    /// What was used so far, as far as it is recorded; calls under way when the record ends are charged as held.
+    pub spent: Spent,
     /// Whether a text was taken out: such a debate can be read, but not run again.
     pub redacted: bool,
     turns: HashMap<Arc<str>, RecordedTurn>,
@@ -120,6 +125,12 @@ pub struct RecordedTurn {
     pub prompt: Option<Hash>,
     /// Failed attempts so far.
     pub failed: u32,
+    /// How many of them with the model that is asked now.
+    pub failed_here: u32,
+    /// Who is asked now, where that is not the agent's own model.
+    pub fallback: Option<Arc<str>>,
+    /// What is held for the call under way.
+    held: Option<Amount>,
     /// Whether a call left and nothing came back before the record ends.
     pub in_flight: bool,
     /// The reply.
@@ -271,6 +282,15 @@ impl Memory {
         self.rounds_started.get(step).cloned()
     }
 
+    /// What an earlier run used: calls that were under way when it ended may have been billed, and are asked again.
+    pub fn spent_before(&self) -> Spent {
+        let mut spent = self.spent;
+        for turn in self.turns.values().filter(|turn| turn.in_flight) {
+            spent.charge(turn.held.unwrap_or_default(), None, true);
+        }
+        spent
+    }
+
     /// Turns that were in flight when the record ends.
     pub fn in_doubt(&self) -> Vec<String> {
         let mut turns: Vec<String> = self.turns.iter().filter(|(_, turn)| turn.in_flight).map(|(name, _)| name.to_string()).collect();
@@ -301,17 +321,28 @@ impl Memory {
             Some(Event::TurnStarted(started)) => {
                 let turn = self.turns.entry(started.turn).or_default();
                 turn.prompt = Some(started.prompt);
-                turn.in_flight = true;
+                self.spent.calls += 1;
+                // A call that never came back may have been billed.
+                self.spent.charge(turn.held.take().unwrap_or_default(), None, std::mem::replace(&mut turn.in_flight, true));
+                turn.held = started.held;
             }
             Some(Event::TurnFailed(failed)) => {
                 let turn = self.turns.entry(failed.turn).or_default();
                 turn.in_flight = false;
                 turn.failed = turn.failed.max(failed.attempt);
+                turn.failed_here = if failed.fallback.is_some() { 0 } else { turn.failed_here + 1 };
+                turn.fallback = failed.fallback.or(turn.fallback.take());
+                let used = failed.fault.usage.as_deref().map(|usage| Amount::of(usage, None));
+                self.spent.charge(turn.held.take().unwrap_or_default(), used, may_be_billed(failed.fault.kind));
                 turn.given_up = (!failed.retry).then_some(failed.fault);
             }
             Some(Event::TurnCompleted(completed)) => {
                 let turn = self.turns.entry(completed.turn.clone()).or_default();
                 turn.in_flight = false;
+                if completed.copied_from.is_none() {
+                    let used = completed.usage.as_ref().map(|usage| Amount::of(usage, None));
+                    self.spent.charge(turn.held.take().unwrap_or_default(), used, true);
+                }
                 turn.completed = Some(completed);
             }
             Some(Event::GateOpened(opened)) => self.gates.entry(opened.gate).or_default().0 = Some(opened.until),
@@ -321,7 +352,10 @@ impl Memory {
             }
             Some(Event::HumanCancelled(cancelled)) => self.cancelled = Some(cancelled),
             Some(Event::DebatePaused(_)) => self.paused = true,
-            Some(Event::DebateResumed(_)) => (self.paused, self.outcome, self.cancelled) = (false, None, None),
+            Some(Event::DebateResumed(resumed)) => {
+                (self.paused, self.outcome, self.cancelled) = (false, None, None);
+                self.limits = resumed.limits.or(self.limits);
+            }
             Some(Event::DebateCompleted(outcome)) => self.outcome = Some(outcome),
             Some(Event::RoundCompleted(_) | Event::PositionRecorded(_) | Event::PositionChanged(_) | Event::VoteTallied(_)) => {
                 self.absorb_fact(record)

@@ -6,15 +6,18 @@
 
 pub mod agent;
 pub mod audit;
+pub mod budget;
 pub mod clean;
 pub mod clock;
 pub mod debate;
 mod desk;
 pub mod error;
 pub mod event;
+pub mod family;
 pub mod formats;
 mod id;
 mod journal;
+mod lanes;
 pub mod memory;
 pub mod model;
 pub mod outcome;
@@ -31,5 +34,5 @@ pub mod triage;
 mod turn;
 pub mod view;
 
-pub use desk::{Desk, DeskOptions, Fork, Replayed, Running, Start, Watch};
+pub use desk::{Desk, DeskOptions, Fork, More, Replayed, Running, Start, Watch};
 pub use id::DebateId;

@@ -49,6 +49,8 @@ impl Kept {
     }
 
     fn apply(&mut self, append: Append) {
+        // Exact: most debates wait, and thousands may.
+        self.records.reserve_exact(append.records.len());
         self.records.extend(append.records);
         self.checkpoints.extend(append.checkpoint);
         self.turns.extend(append.turns);

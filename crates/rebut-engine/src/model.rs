@@ -195,6 +195,19 @@ impl Fault {
     }
 }
 
+/// What a fault calls for. A reply without a valid form is repaired by one clarification, before it becomes a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Ask again after a while, as often as the limits allow; then somebody else.
+    Retry,
+    /// Ask once more; then somebody else. It may be paid each time.
+    RetryOnce,
+    /// Asking again would not help: ask somebody else.
+    Fallback,
+    /// Nobody else would be asked the same: the agent is missing this turn.
+    Skip,
+}
+
 /// Classes of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -213,6 +226,8 @@ pub enum FaultKind {
     Quota,
     /// The prompt is longer than the model reads.
     TooLong,
+    /// It failed too often just now and is spared for a while: nothing was sent.
+    Spared,
     /// The answer had no content.
     Empty,
     /// The model declined, or a filter did.
@@ -236,9 +251,21 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
+    /// What to do about it.
+    pub fn remedy(self) -> Remedy {
+        match self {
+            Self::RateLimited | Self::Server | Self::Network | Self::Empty | Self::Spared => Remedy::Retry,
+            Self::Timeout | Self::Incomplete => Remedy::RetryOnce,
+            Self::Quota | Self::Auth | Self::NotFound | Self::BadRequest | Self::TooLong | Self::TooLarge | Self::Unavailable => {
+                Remedy::Fallback
+            }
+            Self::Refused | Self::InvalidReply | Self::Unrecorded | Self::NotSent => Remedy::Skip,
+        }
+    }
+
     /// Whether asking the same model again may help.
     pub fn is_passing(self) -> bool {
-        matches!(self, Self::RateLimited | Self::Server | Self::Network | Self::Empty | Self::Incomplete)
+        matches!(self.remedy(), Remedy::Retry | Remedy::RetryOnce)
     }
 
     /// In words, as `degraded` lists show it.
@@ -251,6 +278,7 @@ impl FaultKind {
             Self::Incomplete => "answer broke off",
             Self::Quota => "quota used up",
             Self::TooLong => "prompt too long",
+            Self::Spared => "failing, not asked",
             Self::Empty => "empty answer",
             Self::Refused => "refused",
             Self::BadRequest => "request not accepted",

@@ -16,15 +16,37 @@ pub struct Outcome {
     pub degraded: Vec<Absence>,
     /// The format's own result.
     pub result: Value,
+    /// Whose model could not answer and who answered instead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub substituted: Vec<Substitution>,
     /// The leading share, where something was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consensus_score: Option<f64>,
 }
 
+/// Another model answered for an agent's own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Substitution {
+    /// Whose turn.
+    pub agent: String,
+    /// Which turn.
+    pub turn: String,
+    /// The model that could not answer.
+    pub from: String,
+    /// The model that did.
+    pub to: String,
+    /// Whether another agent's model is of the same family, so that the panel has one voice less.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub diversity_lost: bool,
+}
+
+/// What stands between why a debate was stopped and where it stood.
+pub const SO_FAR: &str = "; so far ";
+
 impl Outcome {
     /// An ending without a result.
     pub fn without_result(ending: Ending, summary: impl Into<String>, degraded: Vec<Absence>) -> Self {
-        Self { outcome: ending, summary: summary.into(), degraded, result: Value::Null, consensus_score: None }
+        Self { outcome: ending, summary: summary.into(), degraded, result: Value::Null, substituted: Vec::new(), consensus_score: None }
     }
 }
 

@@ -24,6 +24,14 @@ impl Prompt {
         self.user.get(range.clone())
     }
 
+    /// How many bytes of the user part's beginning stay the same over a debate, for providers that are told what to keep: up to
+    /// the first blank line after the last of the leading holes that do not grow.
+    pub fn stable_len(&self) -> usize {
+        const STAYS: &[&str] = &["question", "options", "context"];
+        let Some((_, last)) = self.parts.iter().take_while(|(name, _)| STAYS.contains(name)).last() else { return 0 };
+        self.user[last.end..].find("\n\n").map_or(self.user.len(), |blank| last.end + blank + 2)
+    }
+
     /// The hash the journal holds.
     pub fn hash(&self) -> Hash {
         use sha2::{Digest, Sha256};

@@ -3,6 +3,7 @@
 use crate::{
     event::{Event, GateDecided, HumanNoted, TurnCompleted},
     model::{Answer, Fault, FaultKind, Model, Models, Request},
+    outcome::{Ending, SO_FAR},
     record::Record,
 };
 use std::{
@@ -14,6 +15,8 @@ use std::{
 #[derive(Debug, Default)]
 pub struct Recording {
     turns: HashMap<(String, u32), Result<Arc<TurnCompleted>, Fault>>,
+    asked: HashMap<(String, u32), Arc<str>>,
+    stopped: Option<String>,
     notes: HashMap<String, Vec<HumanNoted>>,
     gates: HashMap<String, GateDecided>,
 }
@@ -25,6 +28,13 @@ impl Recording {
         let mut unheard: BTreeMap<u64, HumanNoted> = BTreeMap::new();
         for record in records {
             match record.event()? {
+                Some(Event::TurnStarted(started)) => {
+                    recording.asked.insert((started.turn.to_string(), started.attempt), started.model);
+                }
+                Some(Event::DebateCompleted(outcome)) => {
+                    let why = outcome.summary.split(SO_FAR).next().unwrap_or_default().to_owned();
+                    recording.stopped = (outcome.outcome == Ending::Stopped).then_some(why);
+                }
                 Some(Event::TurnCompleted(completed)) => {
                     recording.turns.insert((completed.turn.to_string(), completed.attempt), Ok(completed));
                 }
@@ -47,9 +57,17 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Whether that attempt is recorded.
-    pub fn has(&self, turn: &str, attempt: u32) -> bool {
-        self.turns.contains_key(&(turn.to_owned(), attempt))
+    /// Who was asked at that attempt, if it is recorded with its end.
+    pub fn asked(&self, turn: &str, attempt: u32) -> Option<Arc<str>> {
+        let key = (turn.to_owned(), attempt);
+        let ended = self.turns.get(&key)?;
+        // A turn copied into a fork has a reply but no call of its own.
+        self.asked.get(&key).cloned().or_else(|| ended.as_ref().ok().map(|completed| completed.model.clone()))
+    }
+
+    /// Why the recorded debate was stopped, if it was.
+    pub fn stopped(&self) -> Option<&str> {
+        self.stopped.as_deref()
     }
 
     /// Notes that the round was the first to hear.

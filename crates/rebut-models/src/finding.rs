@@ -1,6 +1,6 @@
 //! Finding models without being told: endpoints with a key, and servers on this machine.
 
-use crate::registry::Registry;
+use crate::{http, registry::Registry};
 use std::time::Duration;
 
 /// A server on this machine answers at once or is not there.
@@ -14,7 +14,7 @@ impl Registry {
             let models = match (endpoint.key_env, endpoint.auto_model) {
                 (Some(_), Some(model)) => vec![model.to_owned()],
                 (Some(_), None) => Vec::new(),
-                (None, _) => self.installed(endpoint.base_url).await,
+                (None, _) => self.installed(endpoint.name, endpoint.base_url).await,
             };
             found.push(models.into_iter().map(|model| format!("{}:{model}", endpoint.name)).collect());
         }
@@ -23,26 +23,15 @@ impl Registry {
     }
 
     /// The models a server says it has; none if it is not there or is something else.
-    async fn installed(&self, base_url: &str) -> Vec<String> {
-        #[derive(serde::Deserialize)]
-        struct Listed {
-            data: Vec<Entry>,
-        }
-        #[derive(serde::Deserialize)]
-        struct Entry {
-            id: String,
-        }
+    async fn installed(&self, name: &str, base_url: &str) -> Vec<String> {
         // Nobody at the door is the usual case, and loading certificates to find out would cost more than the answer.
         let Some(address) = base_url.strip_prefix("http://").and_then(|rest| rest.split('/').next()) else { return Vec::new() };
         if !matches!(tokio::time::timeout(PATIENCE, tokio::net::TcpStream::connect(address)).await, Ok(Ok(_))) {
             return Vec::new();
         }
-        let Ok(client) = self.client() else { return Vec::new() };
-        let request = client.get(format!("{base_url}/models")).timeout(PATIENCE).send().await;
-        let listed = match request {
-            Ok(response) if response.status().is_success() => response.json::<Listed>().await.ok(),
-            _ => None,
-        };
-        listed.map(|listed| listed.data.into_iter().map(|entry| entry.id).filter(|id| !id.contains("embed")).collect()).unwrap_or_default()
+        let Ok(endpoint) = self.endpoint(name) else { return Vec::new() };
+        let Ok(client) = self.client(&endpoint) else { return Vec::new() };
+        let listed = http::list(client, endpoint, PATIENCE).await.unwrap_or_default();
+        listed.into_iter().filter(|model| !model.contains("embed")).collect()
     }
 }

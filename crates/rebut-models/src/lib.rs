@@ -1,10 +1,12 @@
-//! Who answers a turn: OpenAI-compatible endpoints, agent CLIs, scripts, the built-in rehearsal. No environment is read here.
+//! Who answers a turn: endpoints over HTTP, agent CLIs, scripts, the built-in rehearsal. No environment is read here.
 
 pub mod cli;
 mod finding;
+pub mod http;
 pub mod key;
 mod nearest;
-pub mod openai;
+mod probing;
+mod provider;
 pub mod registry;
 pub mod rehearsal;
 pub mod script;

@@ -1,20 +1,20 @@
 //! From a name such as `openai:gpt-5` to whoever answers.
 
+pub use crate::provider::{ProviderData, built_in};
+
 use crate::{
     cli::Clis,
-    key::Key,
+    http::{self, Endpoint, HttpModel, WireKind},
     nearest::nearest,
-    openai::{self, Endpoint, MaxTokensField, OpenAiModel, Structured},
     script::{Script, ScriptModel},
 };
-use rebut_engine::model::{Fault, FaultKind, Model, Models, Price};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use rebut_engine::model::{Fault, FaultKind, Model, Models};
 use std::{
     collections::{BTreeMap, HashMap},
     fs,
     path::PathBuf,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 /// Every provider by name.
@@ -23,40 +23,14 @@ pub struct Registry {
     scripts: Mutex<HashMap<PathBuf, Arc<ScriptModel>>>,
     endpoints: BTreeMap<String, KnownEndpoint>,
     others: BTreeMap<String, Open>,
-    client: OnceLock<reqwest::Client>,
+    /// One per time that is waited for a connection, which nearly always is the usual one.
+    clients: Mutex<HashMap<Duration, reqwest::Client>>,
     /// Endpoint models by name: many debates ask the same few.
-    opened: Mutex<HashMap<String, Arc<OpenAiModel>>>,
+    opened: Mutex<HashMap<String, Arc<HttpModel>>>,
 }
 
 /// Opens the model behind what follows the colon (nothing, when there is no colon).
 pub type Open = Arc<dyn Fn(&str) -> Result<Arc<dyn Model>, Fault> + Send + Sync>;
-
-/// A provider as a configuration describes it under `[providers.NAME]`. What is left out keeps its built-in value.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ProviderData {
-    /// Where the endpoint is, up to and with its version, e.g. `https://example.org/v1`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub base_url: Option<String>,
-    /// The environment variable that holds the key; empty or left out for none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub key_env: Option<String>,
-    /// More headers to send.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub headers: BTreeMap<String, String>,
-    /// How the form of a reply is asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub structured: Option<Structured>,
-    /// The field that limits an answer's tokens.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_tokens_field: Option<MaxTokensField>,
-    /// The model the auto panel takes when the key is set.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub auto_model: Option<String>,
-    /// US dollars per million tokens, by model.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub prices: BTreeMap<String, Price>,
-}
 
 struct KnownEndpoint {
     endpoint: Arc<Endpoint>,
@@ -64,6 +38,26 @@ struct KnownEndpoint {
     key_env: Option<String>,
     /// The model the auto panel takes.
     auto_model: Option<String>,
+    /// The day its prices were looked up.
+    priced_on: Option<String>,
+}
+
+impl KnownEndpoint {
+    fn new(name: &str, data: ProviderData, key: &dyn Fn(&str) -> Option<String>) -> Result<Self, Fault> {
+        Ok(Self {
+            key_env: data.key_env.clone().filter(|variable| !variable.is_empty()),
+            auto_model: data.auto_model.clone(),
+            priced_on: data.priced_on.clone(),
+            endpoint: Arc::new(data.endpoint(name, key)?),
+        })
+    }
+
+    fn check_key(&self, provider: &str) -> Result<(), Fault> {
+        match (&self.key_env, &self.endpoint.key) {
+            (Some(variable), None) => Err(Fault::new(FaultKind::Auth, format!("no key for {provider}: set the variable {variable}"))),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// What is known of an endpoint without asking it.
@@ -79,6 +73,10 @@ pub struct EndpointInfo<'a> {
     pub is_ready: bool,
     /// The model the auto panel takes.
     pub auto_model: Option<&'a str>,
+    /// The wire format it speaks.
+    pub wire: WireKind,
+    /// The day its prices were looked up, if it has any.
+    pub priced_on: Option<&'a str>,
 }
 
 impl Registry {
@@ -94,14 +92,16 @@ impl Registry {
             let known = all.remove(name).unwrap_or_default();
             all.insert(name.clone(), known.changed_by(data));
         }
-        let endpoints =
-            all.into_iter().map(|(name, data)| known_endpoint(&name, data, key).map(|known| (name, known))).collect::<Result<_, _>>()?;
+        let endpoints = all
+            .into_iter()
+            .map(|(name, data)| KnownEndpoint::new(&name, data, key).map(|known| (name, known)))
+            .collect::<Result<_, _>>()?;
         Ok(Self {
             base_dir: base_dir.into(),
             scripts: Mutex::default(),
             endpoints,
             others: BTreeMap::new(),
-            client: OnceLock::new(),
+            clients: Mutex::default(),
             opened: Mutex::default(),
         })
     }
@@ -125,6 +125,8 @@ impl Registry {
             key_env: known.key_env.as_deref(),
             is_ready: known.key_env.is_none() || known.endpoint.key.is_some(),
             auto_model: known.auto_model.as_deref(),
+            wire: known.endpoint.manner.wire,
+            priced_on: known.priced_on.as_deref(),
         })
     }
 
@@ -148,27 +150,34 @@ impl Registry {
             let message = format!("which model of {provider}? Write {provider}:MODEL");
             return Err(Fault::new(FaultKind::NotFound, message));
         }
-        if let (Some(variable), None) = (&known.key_env, &known.endpoint.key) {
-            let message = format!("no key for {provider}: set the variable {variable}");
-            return Err(Fault::new(FaultKind::Auth, message));
-        }
+        known.check_key(provider)?;
         let name = format!("{provider}:{model}");
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = opened.get(&name) {
             return Ok(known.clone());
         }
-        let fresh = Arc::new(OpenAiModel::new(self.client()?, known.endpoint.clone(), model.to_owned())?);
+        let fresh = Arc::new(HttpModel::new(self.client(&known.endpoint)?, known.endpoint.clone(), model.to_owned())?);
         opened.insert(name, fresh.clone());
         Ok(fresh)
     }
 
+    /// The endpoint of that name, if nothing is missing to ask it.
+    pub(crate) fn endpoint(&self, provider: &str) -> Result<Arc<Endpoint>, Fault> {
+        let known = self.endpoints.get(provider).ok_or_else(|| self.unknown(provider))?;
+        known.check_key(provider)?;
+        Ok(known.endpoint.clone())
+    }
+
     /// Made when first needed: loading certificates takes time, and a script or rehearsal needs none.
-    pub(crate) fn client(&self) -> Result<reqwest::Client, Fault> {
-        if let Some(client) = self.client.get() {
+    pub(crate) fn client(&self, endpoint: &Endpoint) -> Result<reqwest::Client, Fault> {
+        let connect = endpoint.timeouts.connect();
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(&connect) {
             return Ok(client.clone());
         }
-        let client = openai::client()?;
-        Ok(self.client.get_or_init(|| client).clone())
+        let client = http::client(connect)?;
+        clients.insert(connect, client.clone());
+        Ok(client)
     }
 
     fn unknown(&self, provider: &str) -> Fault {
@@ -195,48 +204,4 @@ impl Models for Registry {
             None => Err(self.unknown(provider)),
         }
     }
-}
-
-impl ProviderData {
-    fn changed_by(mut self, other: &Self) -> Self {
-        let other = other.clone();
-        self.headers.extend(other.headers);
-        self.prices.extend(other.prices);
-        Self {
-            base_url: other.base_url.or(self.base_url),
-            key_env: other.key_env.or(self.key_env),
-            structured: other.structured.or(self.structured),
-            max_tokens_field: other.max_tokens_field.or(self.max_tokens_field),
-            auto_model: other.auto_model.or(self.auto_model),
-            ..self
-        }
-    }
-}
-
-/// The endpoints compiled in.
-pub fn built_in() -> BTreeMap<String, ProviderData> {
-    toml::from_str(include_str!("providers.toml")).expect("the compiled-in providers are valid, as a test shows")
-}
-
-fn known_endpoint(name: &str, data: ProviderData, key: &dyn Fn(&str) -> Option<String>) -> Result<KnownEndpoint, Fault> {
-    let Some(base_url) = data.base_url else {
-        let message = format!("provider {name} has no base_url; add one under [providers.{name}]");
-        return Err(Fault::new(FaultKind::NotFound, message));
-    };
-    if let Some((model, _)) = data.prices.iter().find(|(_, price)| !price.is_possible()) {
-        let message = format!("provider {name}: the price of {model} must be made of numbers that are not negative");
-        return Err(Fault::new(FaultKind::BadRequest, message));
-    }
-    let key_env = data.key_env.filter(|variable| !variable.is_empty());
-    let secret = key_env.as_deref().and_then(key).filter(|secret| !secret.trim().is_empty());
-    let endpoint = Endpoint {
-        name: name.to_owned(),
-        base_url,
-        key: secret.map(|secret| Key::new(&secret)),
-        headers: data.headers,
-        prices: data.prices,
-        structured: data.structured.unwrap_or_default(),
-        max_tokens_field: data.max_tokens_field.unwrap_or_default(),
-    };
-    Ok(KnownEndpoint { endpoint: Arc::new(endpoint), key_env, auto_model: data.auto_model })
 }

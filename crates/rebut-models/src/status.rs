@@ -2,12 +2,14 @@
 
 use rebut_engine::model::FaultKind;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+use std::time::Duration;
 
 /// The class of a failed request with that status.
 pub fn kind_of(status: u16) -> FaultKind {
     match status {
         429 | 529 => FaultKind::RateLimited,
-        401..=403 => FaultKind::Auth,
+        402 => FaultKind::Quota,
+        401 | 403 => FaultKind::Auth,
         // A redirect is never followed (the key would go with it), so there is nothing at this address either.
         300..=399 | 404 | 405 | 410 => FaultKind::NotFound,
         // The server gave up waiting, was busy with the same, or was not ready: it may do better next time.
@@ -24,6 +26,26 @@ const LONGEST_WAIT_MS: u64 = 3_600_000;
 pub fn wait_ms(seconds: f64) -> u64 {
     // The cast loses nothing: `max` turns NaN into 0, `min` keeps it small.
     (seconds * 1000.0).max(0.0).min(LONGEST_WAIT_MS as f64) as u64
+}
+
+/// A duration as providers write it: `6m0s`, `20ms`, `34.5s`, or bare seconds. One of more than an hour is taken for something else.
+pub fn duration(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let seconds = text.parse().ok().or_else(|| with_units(text))?;
+    (0.0..=LONGEST_WAIT_MS as f64 / 1000.0).contains(&seconds).then(|| Duration::from_millis(wait_ms(seconds)))
+}
+
+fn with_units(text: &str) -> Option<f64> {
+    const UNITS: &[(&str, f64)] = &[("ms", 0.001), ("h", 3600.0), ("m", 60.0), ("s", 1.0)];
+    let (mut rest, mut seconds) = (text, 0.0);
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let number: f64 = rest[..end].parse().ok()?;
+        let (unit, factor) = UNITS.iter().find(|(unit, _)| rest[end..].starts_with(unit))?;
+        seconds += number * factor;
+        rest = &rest[end + unit.len()..];
+    }
+    (!text.is_empty()).then_some(seconds)
 }
 
 /// How long the provider asked us to wait: `retry-after-ms`, or `retry-after` in seconds or as a date. A date is

@@ -86,6 +86,7 @@ fn journal(appends: usize, records: usize, durability: Durability) -> Vec<Append
         attempt: 1,
         model: "script:replies.md".into(),
         answered_by: None,
+        program: None,
         text: "The quick brown fox jumps over the lazy dog. ".repeat(5),
         finish: Finish::Complete,
         usage: None,

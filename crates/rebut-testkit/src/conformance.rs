@@ -101,6 +101,7 @@ pub fn turn_of(seq: u64, text: &str) -> TurnRow {
         attempt: 1,
         model: "script:replies.md".into(),
         answered_by: None,
+        program: None,
         text: text.to_owned(),
         finish: Finish::Complete,
         usage: None,

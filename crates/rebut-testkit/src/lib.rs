@@ -1,7 +1,8 @@
-//! Honest fakes and harnesses: case folders, crash harness, store conformance, simulated clock, a server of the real wire format.
+//! Honest fakes and harnesses: case folders, crash harness, store conformance, simulated clock, a server of the real wire formats.
 
 pub mod cases;
 pub mod clock;
 pub mod conformance;
 pub mod crash;
+pub mod model_server;
 pub mod openai_server;

@@ -11,18 +11,19 @@ pub use watch::Watch;
 use crate::{
     DebateId,
     agent::Agent,
+    budget::Caps,
     clock::{Clock, SystemClock},
     debate::Steer,
     error::DeskError,
     event::Limits,
     formats::{FORMATS, Format},
     journal::Journal,
+    lanes::Lanes,
     model::{Delta, Deltas, Models},
     outcome::Outcome,
     seal::Seal,
     secrets::Scrubber,
     store::{Filter, Session, Store},
-    turn::Lanes,
     view::View,
 };
 use serde_json::Value;
@@ -88,6 +89,15 @@ impl Default for DeskOptions {
             stream_deltas: false,
         }
     }
+}
+
+/// What a resumed debate may use from now on. What is left out stays as it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct More {
+    /// Money, tokens and calls, over all runs of the debate.
+    pub caps: Caps,
+    /// Seconds for the whole run; 0 is no limit.
+    pub debate_seconds: Option<u64>,
 }
 
 /// A request for a debate. Everything is resolved: no file is read after this.

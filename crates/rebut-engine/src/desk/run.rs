@@ -1,11 +1,13 @@
 //! Running debates: from a request or a journal to an outcome.
 
-use super::{Desk, Inner, Live, Running, Start};
+use super::{Desk, Live, More, Running, Start};
 use crate::{
     DebateId,
+    agent::Agent,
+    budget::{ANSWER_TOKENS, Budget, Caps},
     debate::{Debate, SaidSoFar, Steer},
     error::{DeskError, Halt},
-    event::{DebatePaused, DebateResumed, Event, Started},
+    event::{DebatePaused, DebateResumed, Event, Limits, Started},
     formats::Format,
     journal::{Commit, Entry, Journal},
     model::{Deltas, Fault, FaultKind, Model},
@@ -17,7 +19,7 @@ use crate::{
     view,
 };
 use std::{collections::HashMap, sync::Arc, time::Duration};
-use tokio::sync::watch as channel;
+use tokio::{sync::watch as channel, time::Instant};
 
 /// The program's name and version, as journals hold it.
 pub const ENGINE: &str = concat!("rebut ", env!("CARGO_PKG_VERSION"));
@@ -38,6 +40,11 @@ impl Desk {
 
     /// Goes on with a debate that was paused or whose process died. Recorded turns are not asked again.
     pub async fn resume(&self, id: DebateId) -> Result<Running, DeskError> {
+        self.resume_with(id, More::default()).await
+    }
+
+    /// The same with other limits, e.g. after a cap was reached.
+    pub async fn resume_with(&self, id: DebateId, more: More) -> Result<Running, DeskError> {
         if self.inner.live().contains_key(&id) {
             return Err(DeskError::WrongState(format!("debate {id} is running here already")));
         }
@@ -58,7 +65,8 @@ impl Desk {
                 return Err(DeskError::WrongState(format!("debate {} has redacted events; it can be read but not run again", id.short())));
             }
             let drift = self.drift(&started)?;
-            (started, DebateResumed { engine: ENGINE.to_owned(), drift, in_doubt: memory.in_doubt() })
+            let limits = new_limits(memory.limits.unwrap_or(started.limits), more)?;
+            (started, DebateResumed { engine: ENGINE.to_owned(), drift, in_doubt: memory.in_doubt(), limits })
         };
         let format = self.format(&started.format)?;
         let same_prompts = resumed.drift.is_empty();
@@ -73,9 +81,13 @@ impl Desk {
             ..Commit::default()
         };
         let cancelled = journal.memory().cancelled.clone();
-        journal.append(vec![Entry::new(Place::default(), Event::DebateResumed(resumed))], commit).await?;
         // A model that is gone only fails its own turns.
-        let models = self.open_all(&started).into_iter().filter_map(|(name, model)| Some((name, model.ok()?))).collect();
+        let models: Opened = self.open_all(&started).into_iter().filter_map(|(name, model)| Some((name, model.ok()?))).collect();
+        if let Some(limits) = resumed.limits {
+            check_prices(&limits.caps, &models)?;
+            journal.memory().limits = Some(limits);
+        }
+        journal.append(vec![Entry::new(Place::default(), Event::DebateResumed(resumed))], commit).await?;
         let running = self.spawn(id, format, started, models, journal.clone(), same_prompts);
         if let Some(cancelled) = cancelled {
             self.cancel_live(id, &journal, cancelled);
@@ -120,15 +132,19 @@ impl Desk {
                 return Err(DeskError::BadRequest(format!("`{}` cannot be an agent's name", agent.name)));
             }
         }
+        let limits = start.limits.unwrap_or_else(|| (format.limits)(&start.config));
+        if let Some(problem) = limits.caps.problem() {
+            return Err(DeskError::BadRequest(problem));
+        }
         let started = Started {
             format: format.name.to_owned(),
             format_version: format.version,
             engine: ENGINE.to_owned(),
             topic,
-            limits: start.limits.unwrap_or_else(|| (format.limits)(&start.config)),
+            limits,
             input: start.input,
             config: start.config,
-            agents: start.agents,
+            agents: start.agents.into_iter().map(|agent| bounded(agent, &limits.caps)).collect(),
             prompts: format.prompt_hashes(),
             seed: start.seed.unwrap_or_else(|| u64::from_le_bytes(DebateId::new().as_bytes()[..8].try_into().unwrap_or_default())),
             marker: Fence::random_marker(),
@@ -138,18 +154,22 @@ impl Desk {
         };
         let mut models = HashMap::new();
         for (name, model) in self.open_all(&started) {
-            let agent = started.agents.iter().find(|agent| agent.model == name).map(|agent| agent.name.to_string()).unwrap_or_default();
+            let asks = |agent: &&Agent| agent.model == name || agent.fallbacks.iter().any(|other| **other == *name);
+            let agent = started.agents.iter().find(asks).map(|agent| agent.name.to_string()).unwrap_or_default();
             models.insert(name, model.map_err(|fault| DeskError::NoModel { agent, fault })?);
         }
+        check_prices(&limits.caps, &models)?;
         let rehearsal = models.values().any(|model| model.is_rehearsal());
         Ok((Started { rehearsal, ..started }, models))
     }
 
     fn open_all(&self, started: &Started) -> Vec<Opening> {
-        let mut names: Vec<&Arc<str>> = started.agents.iter().map(|agent| &agent.model).collect();
+        let own = started.agents.iter().map(|agent| agent.model.clone());
+        let fallbacks = started.agents.iter().flat_map(|agent| &agent.fallbacks).map(|name| name.as_str().into());
+        let mut names: Vec<Arc<str>> = own.chain(fallbacks).collect();
         names.sort();
         names.dedup();
-        names.into_iter().map(|name| (name.clone(), self.inner.models.open(name))).collect()
+        names.into_iter().map(|name| (name.clone(), self.inner.models.open(&name))).collect()
     }
 
     /// Prompt files that are not the pinned ones.
@@ -184,7 +204,7 @@ impl Desk {
         let (end, ended) = channel::channel(None);
         let inner = self.inner.clone();
         tokio::spawn(async move {
-            let result = drive(&inner, format, debate).await;
+            let result = drive(format, debate).await;
             inner.live().remove(&id);
             end.send_replace(Some(result));
         });
@@ -203,8 +223,18 @@ impl Desk {
         recording: Option<Arc<Recording>>,
         same_prompts: bool,
     ) -> Debate {
+        let (limits, spent) = {
+            let memory = journal.memory();
+            (memory.limits.unwrap_or(started.limits), memory.spent_before())
+        };
+        // What is replayed was paid for when it was recorded.
+        let caps = if recording.is_some() { Caps::default() } else { limits.caps };
+        let seconds = limits.debate_seconds;
         Debate {
             id,
+            limits,
+            budget: Budget::new(caps, spent),
+            ends_at: (seconds > 0 && recording.is_none()).then(|| Instant::now() + Duration::from_secs(seconds)),
             fence: Fence::new(&started.marker),
             started,
             journal,
@@ -221,17 +251,40 @@ impl Desk {
     }
 }
 
+/// The limits after a resume, if they change.
+fn new_limits(before: Limits, more: More) -> Result<Option<Limits>, DeskError> {
+    let seconds = more.debate_seconds.unwrap_or(before.debate_seconds);
+    let limits = Limits { caps: more.caps.or(before.caps), debate_seconds: seconds, ..before };
+    match limits.caps.problem() {
+        Some(problem) => Err(DeskError::BadRequest(problem)),
+        None => Ok((limits != before).then_some(limits)),
+    }
+}
+
+/// Under a cap on money or tokens every answer needs a limit, or nothing could be held for it.
+fn bounded(agent: Agent, caps: &Caps) -> Agent {
+    let needed = caps.cost_usd.is_some() || caps.tokens.is_some();
+    Agent { max_tokens: agent.max_tokens.or(needed.then_some(ANSWER_TOKENS)), ..agent }
+}
+
+/// A model whose price nobody knows cannot run under a cap on money, unless the user says so.
+fn check_prices(caps: &Caps, models: &Opened) -> Result<(), DeskError> {
+    if caps.cost_usd.is_none() || caps.unknown_prices {
+        return Ok(());
+    }
+    let unknown: Vec<&str> = models.iter().filter(|(_, model)| model.price().is_none()).map(|(name, _)| &**name).collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let names = unknown.join(", ");
+    Err(DeskError::BadRequest(format!(
+        "nobody knows the price of {names}, so a cap on money cannot hold; set its price, or allow unknown prices"
+    )))
+}
+
 /// Runs a format to its end and records that end.
-async fn drive(inner: &Inner, format: &'static Format, debate: Debate) -> Result<Arc<Outcome>, DeskError> {
-    let limit = debate.started.limits.debate_seconds;
-    let result = if limit == 0 {
-        (format.run)(&debate).await
-    } else {
-        tokio::select! {
-            result = (format.run)(&debate) => result,
-            () = inner.clock.sleep(Duration::from_secs(limit)) => Err(Halt::TimeUp),
-        }
-    };
+async fn drive(format: &'static Format, debate: Debate) -> Result<Arc<Outcome>, DeskError> {
+    let result = (format.run)(&debate).await;
     match ending(&debate, result) {
         Ok(outcome) => {
             let outcome = Arc::new(outcome);
@@ -250,7 +303,7 @@ async fn drive(inner: &Inner, format: &'static Format, debate: Debate) -> Result
 pub(super) fn ending(debate: &Debate, result: Result<Outcome, Halt>) -> Result<Outcome, Halt> {
     let absences = debate.absences();
     let (ending, summary) = match result {
-        Ok(outcome) => return Ok(Outcome { degraded: absences, ..outcome }),
+        Ok(outcome) => return Ok(Outcome { degraded: absences, substituted: debate.substitutions(), ..outcome }),
         Err(Halt::NoQuorum { step, answered, needed, absent }) => {
             let no_model = !absent.is_empty()
                 && absent.iter().all(|absence| matches!(absence.reason, FaultKind::Auth | FaultKind::NotFound | FaultKind::Unavailable));
@@ -259,7 +312,7 @@ pub(super) fn ending(debate: &Debate, result: Result<Outcome, Halt>) -> Result<O
         }
         Err(Halt::Cancelled { by, reason }) => (Ending::Cancelled, format!("cancelled by {by}{}", because(&reason))),
         Err(Halt::Rejected { gate, by, reason }) => (Ending::Rejected, format!("gate {gate} rejected by {by}{}", because(&reason))),
-        Err(Halt::TimeUp) => (Ending::Stopped, "the debate's time is over; resume it with more".to_owned()),
+        Err(Halt::Stopped(why)) => (Ending::Stopped, why),
         Err(Halt::Broken(problem)) => (Ending::Failed, problem),
         Err(halt @ (Halt::Paused | Halt::TakenOver | Halt::Store(_))) => return Err(halt),
     };

@@ -8,12 +8,17 @@ use rebut_engine::{
 };
 use std::time::Duration;
 
+/// A strict schema whose order is not the alphabet's.
+pub const SCHEMA: &str =
+    r#"{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string"}},"required":["z","a"],"additionalProperties":false}"#;
+
 /// Everything a request borrows.
 pub struct Asking {
     pub agent: Agent,
     pub prompt: Prompt,
     pub schema: Schema,
     pub deltas: Deltas,
+    pub time_left: Duration,
 }
 
 impl Asking {
@@ -24,8 +29,9 @@ impl Asking {
         Self {
             agent: Role::built_in("risk").expect("a built-in role").played_by("test:model"),
             prompt,
-            schema: Schema { name: "ballot", json: r#"{"type":"object","properties":{"z":{},"a":{}}}"#.into() },
+            schema: Schema { name: "ballot", json: SCHEMA.into() },
             deltas: Deltas::default(),
+            time_left: Duration::from_secs(60),
         }
     }
 
@@ -36,7 +42,7 @@ impl Asking {
             agent: &self.agent,
             prompt: &self.prompt,
             schema: &self.schema,
-            time_left: Duration::from_secs(60),
+            time_left: self.time_left,
             deltas: &self.deltas,
         }
     }

@@ -1,8 +1,10 @@
 //! The crate's tests against real parts: loopback HTTP, real programs and real files.
 
 mod asking;
+mod chat;
 #[cfg(target_os = "linux")]
 mod cli;
-mod openai;
+mod deadlines;
 mod registry;
 mod script;
+mod wires;

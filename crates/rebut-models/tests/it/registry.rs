@@ -1,9 +1,9 @@
 //! Names, built-in endpoints and what a configuration changes.
 
 use crate::asking::Asking;
-use rebut_engine::model::{Fault, FaultKind, Models};
+use rebut_engine::model::{Allowance, Fault, FaultKind, Models, Price};
 use rebut_models::registry::{ProviderData, Registry, built_in};
-use rebut_testkit::openai_server::{Behaviour, OpenAiServer};
+use rebut_testkit::model_server::{Behaviour, ModelServer};
 use std::{collections::BTreeMap, fs, sync::Arc};
 use tempfile::TempDir;
 
@@ -22,7 +22,7 @@ fn names_lead_to_models_or_to_help() {
     let (registry, _dir) = registry("[bare]\nbase_url = 'nonsense'\n[here]\nbase_url = 'http://user:pw@127.0.0.1/v1'").expect("a registry");
     let registry = registry.with("rehearsal", Arc::new(|rest| Err(Fault::new(FaultKind::NotSent, format!("rehearsal({rest})")))));
     let rows = [
-        ("opnai:gpt-5", FaultKind::NotFound, "did you mean `openai`? Known: bare, deepseek, groq, here, "),
+        ("opnai:gpt-5", FaultKind::NotFound, "did you mean `openai`? Known: anthropic, bare, deepseek, gemini, groq, here, "),
         ("openai:gpt-5", FaultKind::Auth, "set the variable OPENAI_API_KEY"),
         ("groq", FaultKind::NotFound, "Write groq:MODEL"),
         ("bare:x", FaultKind::BadRequest, "base_url `nonsense` is no URL"),
@@ -58,7 +58,7 @@ async fn one_script_is_shared_by_everybody() {
 
 #[tokio::test]
 async fn a_configuration_changes_only_what_it_names() {
-    let server = OpenAiServer::start(|_, _| Behaviour::Say("{}".to_owned())).await.expect("a server");
+    let server = ModelServer::start(|_, _| Behaviour::Say("{}".to_owned())).await.expect("a server");
     let config = format!(
         "[groq]\nbase_url = '{}/'\nheaders = {{ x-team = 'blue' }}\n[groq.prices]\nm = {{ input = 10, output = 20 }}",
         server.base_url()
@@ -81,10 +81,112 @@ async fn a_configuration_changes_only_what_it_names() {
 #[test]
 fn built_in_endpoints_are_complete() {
     let names: Vec<String> = built_in().into_keys().collect();
-    assert_eq!(names, ["deepseek", "groq", "llamacpp", "lmstudio", "mistral", "ollama", "openai", "openrouter", "together", "vllm", "xai"]);
+    let known = [
+        "anthropic",
+        "deepseek",
+        "gemini",
+        "groq",
+        "llamacpp",
+        "lmstudio",
+        "mistral",
+        "ollama",
+        "openai",
+        "openrouter",
+        "together",
+        "vllm",
+        "xai",
+    ];
+    assert_eq!(names, known);
     for (name, data) in built_in() {
         let url = data.base_url.expect(&name);
-        assert_eq!(data.key_env.is_none(), url.starts_with("http://127.0.0.1:"), "{name}: a key goes over TLS only");
-        assert!(data.key_env.is_none() || url.starts_with("https://"), "{name}");
+        let is_here = url.starts_with("http://127.0.0.1:");
+        assert_eq!(data.key_env.is_none(), is_here, "{name}: a key goes over TLS only");
+        assert!(is_here || url.starts_with("https://"), "{name}");
+        assert_eq!(data.auto_model.is_none(), is_here, "{name}");
+        assert_eq!(data.price, is_here.then_some(Price::FREE), "{name}: only what runs here is free");
+        assert_eq!(data.priced_on.is_some(), !data.prices.is_empty(), "{name}: prices have a day");
+        let day = data.priced_on.map(|day| day.parse::<jiff::civil::Date>());
+        assert!(day.is_none_or(|day| day.is_ok()), "{name}: the day is a date");
+    }
+    let all = |_: &str| Some("key-0123456789".to_owned());
+    Registry::new(".", &BTreeMap::new(), &all).expect("every built-in endpoint can be used");
+}
+
+#[test]
+fn models_have_their_own_wire_price_and_allowance() {
+    let config =
+        "[openai]\nallowance = { concurrency = 2, tokens_per_minute = 1000 }\n[openai.models]\n'gpt-5-pro' = { temperature = false }";
+    let providers: BTreeMap<String, ProviderData> = toml::from_str(config).expect("valid TOML");
+    let registry = Registry::new(".", &providers, &|_| Some("key-0123456789".to_owned())).expect("a registry");
+    let mut asking = Asking::new();
+    asking.agent.temperature = Some(0.5);
+    let rows = [
+        ("openai:gpt-5-mini", "POST https://api.openai.com/v1/chat/completions\n", Some(0.25), true),
+        ("openai:gpt-5-mini-2025-08-07", "POST https://api.openai.com/v1/chat/completions\n", Some(0.25), true),
+        ("openai:gpt-5-pro-2025-10-06", "POST https://api.openai.com/v1/responses\n", None, false),
+        ("anthropic:claude-haiku-4-5-20251001", "POST https://api.anthropic.com/v1/messages\n", Some(1.0), true),
+        (
+            "gemini:models/gemini-2.5-pro",
+            "POST https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-pro:generateContent\n",
+            None,
+            true,
+        ),
+        (
+            "gemini:gemini-2.5-pro",
+            "POST https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-pro:generateContent\n",
+            Some(1.25),
+            true,
+        ),
+        ("ollama:qwen3:8b", "POST http://127.0.0.1:11434/v1/chat/completions\n", Some(0.0), true),
+    ];
+    for (name, line, price, takes_temperature) in rows {
+        let model = registry.open(name).expect(name);
+        let wire = model.wire(&asking.request("t", 1));
+        assert!(wire.starts_with(line), "{name}: {wire}");
+        assert!(!wire.contains("key-0123456789"), "{name}: {wire}");
+        assert_eq!(wire.contains("\"temperature\":0.5"), takes_temperature, "{name}: {wire}");
+        assert_eq!(model.price().map(|price| price.input), price, "{name}");
+        let allowance = Allowance { concurrency: Some(2), requests_per_minute: None, tokens_per_minute: Some(1000) };
+        assert_eq!(model.allowance(), if name.starts_with("openai:") { allowance } else { Allowance::default() }, "{name}");
+    }
+    for (config, complaint) in [
+        ("[openai]\ntimeouts = { idle = 0 }", "timeouts must be seconds"),
+        ("[openai]\ntimeouts = { connect = 1e300 }", "timeouts must be seconds"),
+        ("[openai]\nallowance = { concurrency = 0 }", "would wait for ever"),
+        ("[openai]\nprice = { input = -1, output = 1 }", "the price of its models"),
+    ] {
+        assert!(self::registry(config).is_err_and(|fault| fault.message.contains(complaint)), "{config}");
+    }
+}
+
+#[tokio::test]
+async fn a_provider_lists_its_models_and_one_is_probed_for_real() {
+    for (wire, line) in [
+        ("chat", "GET /v1/models"),
+        ("responses", "GET /v1/models"),
+        ("anthropic", "GET /v1/models?limit=1000"),
+        ("gemini", "GET /v1/models?pageSize=1000"),
+    ] {
+        let server = ModelServer::start(|_, seen| match seen.body.contains("\"odd\"") || seen.line.contains("/odd") {
+            true => Behaviour::Say("Certainly!".to_owned()),
+            false => Behaviour::Say("{\"ready\": true}".to_owned()),
+        })
+        .await
+        .expect("a server");
+        let config = format!("[mine]\nwire = '{wire}'\nbase_url = '{}'\nkey_env = 'GROQ_API_KEY'", server.base_url());
+        let (registry, _dir) = registry(&config).expect("a registry");
+        assert_eq!(registry.list_models("mine").await.expect(wire), ["m", "other"]);
+        assert_eq!(server.seen()[0].line, line);
+
+        let answer = registry.probe("mine:m").await.expect(wire);
+        assert_eq!(answer.usage.map(|usage| usage.output), Some(20));
+        assert!(server.seen()[1].body.contains("\"ready\""), "the schema is really asked for");
+        let odd = registry.probe("mine:odd").await.expect_err("prose");
+        assert_eq!(odd.kind, FaultKind::InvalidReply, "{odd}");
+        assert!(odd.usage.is_some(), "it was paid for");
+    }
+    let (registry, _dir) = registry("").expect("a registry");
+    for (name, kind) in [("openai", FaultKind::Auth), ("opnai", FaultKind::NotFound)] {
+        assert_eq!(registry.list_models(name).await.expect_err(name).kind, kind);
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     error::Halt,
     event::{Event, Limits, Tally},
     formats::{Format, Run},
-    outcome::{Ending, Outcome},
+    outcome::{Ending, Outcome, SO_FAR},
     prompt::Template,
     reply::Schema,
     view::View,
@@ -60,19 +60,33 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
         }
         let step = Step::numbered("challenge", round);
         let judges = debate.agents().iter().filter(|judge| ledger.holds(&judge.name));
-        let heard = debate.round(&step, judges, |judge, notes| case.challenge(debate, judge, notes, &ledger, round)).await?;
+        let heard = match debate.round(&step, judges, |judge, notes| case.challenge(debate, judge, notes, &ledger, round)).await {
+            // What stands so far is worth having; with more to use it goes on from here.
+            Err(Halt::Stopped(why)) => return outcome(debate, &case, &ledger, &tally, Some(why)),
+            heard => heard?,
+        };
         ledger.hear(round, heard.quorum(case.quorum())?, case.config.require_change_documentation);
         tally = record(debate, &case, &ledger, &step).await?;
     }
+    outcome(debate, &case, &ledger, &tally, None)
+}
+
+/// Where the case stands after a count; `stopped` says why it goes no further for now.
+fn outcome(debate: &Debate, case: &Case, ledger: &Ledger, tally: &Tally, stopped: Option<String>) -> Result<Outcome, Halt> {
     let absences = debate.absences();
-    let result = result::of(&case, &ledger, &tally, &absences);
-    let ending = if tally.reached { Ending::Consensus } else { Ending::Contested };
+    let result = result::of(case, ledger, tally, &absences);
+    let ending = match &stopped {
+        Some(_) => Ending::Stopped,
+        None if tally.reached => Ending::Consensus,
+        None => Ending::Contested,
+    };
+    let stands = result::summary(case, tally);
     Ok(Outcome {
         outcome: ending,
-        summary: result::summary(&case, &tally),
-        degraded: absences,
+        summary: stopped.map_or_else(|| stands.clone(), |why| format!("{why}{SO_FAR}{stands}")),
         consensus_score: Some(tally.share),
         result: serde_json::to_value(result).map_err(|error| Halt::Broken(error.to_string()))?,
+        ..Outcome::without_result(ending, "", absences)
     })
 }
 

@@ -1,14 +1,14 @@
-//! The endpoint adapter against a real server on the loopback.
+//! Chat completions in all their oddities, against a real server on the loopback.
 
-use crate::asking::Asking;
+use crate::asking::{Asking, SCHEMA};
 use rebut_engine::model::{Answer, Deltas, Fault, FaultKind, Finish, Model, Price, Usage};
 use rebut_models::{
+    http::{Endpoint, HttpModel, MOST_TEXT, Manner, MaxTokensField, Structured, client},
     key::Key,
-    openai::{Endpoint, MOST_TEXT, MaxTokensField, OpenAiModel, Structured, client},
 };
-use rebut_testkit::openai_server::{Behaviour, OpenAiServer, completion, stream_of};
+use rebut_testkit::model_server::{Behaviour, ModelServer, completion, stream_of};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
@@ -24,18 +24,17 @@ fn endpoint(base_url: String) -> Endpoint {
         key: Some(Key::new(KEY)),
         headers: BTreeMap::from([("X-Team".to_owned(), "blue".to_owned()), ("X-Api-Key".to_owned(), HEADER_SECRET.to_owned())]),
         prices: BTreeMap::from([("m".to_owned(), Price { input: 2.0, cached: Some(0.5), output: 10.0 })]),
-        structured: Structured::Schema,
-        max_tokens_field: MaxTokensField::MaxTokens,
+        ..Endpoint::default()
     }
 }
 
-fn model(endpoint: Endpoint, name: &str) -> OpenAiModel {
-    OpenAiModel::new(client().expect("a client"), Arc::new(endpoint), name.to_owned()).expect("a model")
+fn model(endpoint: Endpoint, name: &str) -> HttpModel {
+    HttpModel::new(client(Duration::from_secs(20)).expect("a client"), Arc::new(endpoint), name.to_owned()).expect("a model")
 }
 
 /// Asks once what a server does, streamed or not, and checks that it was asked exactly once.
 async fn once(streamed: bool, behave: impl Fn() -> Behaviour + Send + Sync + 'static) -> Result<Answer, Fault> {
-    let server = OpenAiServer::start(move |_, _| behave()).await.expect("a server");
+    let server = ModelServer::start(move |_, _| behave()).await.expect("a server");
     let mut asking = Asking::new();
     asking.deltas = if streamed { Deltas::with_capacity(64) } else { Deltas::default() };
     let _listener = asking.deltas.listen();
@@ -50,7 +49,7 @@ async fn once(streamed: bool, behave: impl Fn() -> Behaviour + Send + Sync + 'st
 
 #[tokio::test]
 async fn a_plain_answer_and_exactly_what_was_sent() {
-    let server = OpenAiServer::start(|_, _| Behaviour::Say("{\"z\": \"ü\"}".to_owned())).await.expect("a server");
+    let server = ModelServer::start(|_, _| Behaviour::Say("{\"z\": \"ü\"}".to_owned())).await.expect("a server");
     let mut asking = Asking::new();
     asking.agent.temperature = Some(0.25);
     asking.agent.max_tokens = Some(300);
@@ -67,7 +66,9 @@ async fn a_plain_answer_and_exactly_what_was_sent() {
         finish: Finish::Complete,
         ..Answer::default()
     };
-    assert_eq!(answer, expected);
+    let headroom = answer.headroom.expect("what is left");
+    assert_eq!((headroom.requests, headroom.tokens, headroom.resets_in), (Some(59), Some(149_984), Some(Duration::from_secs(360))));
+    assert_eq!(Answer { headroom: None, ..answer }, expected);
 
     let seen = server.seen();
     assert_eq!(seen.len(), 1);
@@ -79,7 +80,7 @@ async fn a_plain_answer_and_exactly_what_was_sent() {
         "model": "m",
         "messages": [{"role": "system", "content": asking.prompt.system}, {"role": "user", "content": asking.prompt.user}],
         "response_format": {"type": "json_schema", "json_schema": {
-            "name": "ballot", "strict": true, "schema": {"type": "object", "properties": {"z": {}, "a": {}}}}},
+            "name": "ballot", "strict": true, "schema": serde_json::from_str::<Value>(SCHEMA).expect("JSON")}},
         "temperature": 0.25, "max_tokens": 300,
     });
     assert_eq!(seen[0].json(), sent);
@@ -95,13 +96,13 @@ async fn a_plain_answer_and_exactly_what_was_sent() {
 #[tokio::test]
 async fn the_form_is_asked_for_as_the_endpoint_takes_it() {
     for (structured, format) in [(Structured::Object, json!({"type": "json_object"})), (Structured::None, Value::Null)] {
-        let server = OpenAiServer::start(|_, _| Behaviour::Say("{}".to_owned())).await.expect("a server");
+        let server = ModelServer::start(|_, _| Behaviour::Say("{}".to_owned())).await.expect("a server");
         let mut asking = Asking::new();
         asking.agent.max_tokens = Some(7);
         asking.agent.temperature = Some(f64::NAN);
         asking.prompt.system.clear();
-        let endpoint =
-            Endpoint { structured, max_tokens_field: MaxTokensField::MaxCompletionTokens, key: None, ..endpoint(server.base_url()) };
+        let manner = Manner { structured, max_tokens_field: MaxTokensField::MaxCompletionTokens, ..Manner::default() };
+        let endpoint = Endpoint { manner, key: None, ..endpoint(server.base_url()) };
         let answer = asking.ask(&model(endpoint, "unpriced")).await.expect("an answer");
         assert_eq!(answer.usage.expect("usage").cost_usd, None, "an unknown price is not zero");
         let sent = server.seen()[0].json();
@@ -117,7 +118,7 @@ async fn the_form_is_asked_for_as_the_endpoint_takes_it() {
 async fn a_streamed_answer_comes_in_pieces_on_one_connection() {
     let text = format!("one two {KEY} three");
     let said = text.clone();
-    let server = OpenAiServer::start(move |_, _| Behaviour::Say(said.clone())).await.expect("a server");
+    let server = ModelServer::start(move |_, _| Behaviour::Say(said.clone())).await.expect("a server");
     let mut asking = Asking::new();
     asking.deltas = Deltas::with_capacity(64);
     let mut pieces = asking.deltas.listen().expect("a channel");
@@ -156,13 +157,16 @@ async fn every_failure_has_its_class() {
         (413, "too long".to_owned(), FaultKind::BadRequest, "too long"),
         (422, json!({"detail": "nope"}).to_string(), FaultKind::BadRequest, "nope"),
         (401, error(&format!("Incorrect key: {KEY}."), "", ""), FaultKind::Auth, "Incorrect key: ***."),
-        (402, String::new(), FaultKind::Auth, "402 Payment Required"),
+        (402, String::new(), FaultKind::Quota, "402 Payment Required"),
+        (400, error("no money", "", "enforced_spend_limit_reached"), FaultKind::Quota, "no money"),
+        (400, error("the request exceeds the available context size", "", ""), FaultKind::TooLong, "context size"),
+        (400, error("blocked", "", "content_filter"), FaultKind::Refused, "blocked"),
         (403, json!({"error": "forbidden"}).to_string(), FaultKind::Auth, "forbidden"),
         (404, error("gone", "", ""), FaultKind::NotFound, "gone (model `m` at http://127.0.0.1:"),
         (302, String::new(), FaultKind::NotFound, "302 Found"),
         (429, error("slow down", "requests", "rate_limit_exceeded"), FaultKind::RateLimited, "slow down"),
-        (429, error("no money", "insufficient_quota", "x"), FaultKind::Auth, "no money"),
-        (429, error("no money", "", "billing_hard_limit_reached"), FaultKind::Auth, "no money"),
+        (429, error("no money", "insufficient_quota", "x"), FaultKind::Quota, "no money"),
+        (429, error("no money", "", "billing_hard_limit_reached"), FaultKind::Quota, "no money"),
         (529, error("overloaded", "", ""), FaultKind::RateLimited, "overloaded"),
         (500, html.clone(), FaultKind::Server, "502 Bad Gateway nginx"),
         (503, "x\n\ny".repeat(500), FaultKind::Server, "x yx y"),
@@ -237,10 +241,13 @@ async fn streams_end_well_or_are_faults() {
         (without_done.into(), Ok("one two")),
         (format!("{}data: [DONE]\n\n", piece("x")).into(), Ok("x")),
         (format!("data: {{\"id\":1}}\n\n{whole}").into(), Ok("one two")),
-        (cut.into(), Err(FaultKind::Network)),
-        (Vec::new(), Err(FaultKind::Network)),
+        (cut.into(), Err(FaultKind::Incomplete)),
+        (Vec::new(), Err(FaultKind::Incomplete)),
         (b"data: [DONE]\n\n".to_vec(), Err(FaultKind::Empty)),
-        (format!("{}data: {}\n\n", piece("x"), json!({"error": {"message": "late", "code": 503}})).into(), Err(FaultKind::Server)),
+        (format!("{}data: {}\n\n", piece("x"), json!({"error": {"message": "late", "code": 503}})).into(), Err(FaultKind::Incomplete)),
+        (format!("{}data: {}\n\n", piece("x"), json!({"error": {"message": "late", "code": 402}})).into(), Err(FaultKind::Quota)),
+        (format!("data: {}\n\n", json!({"error": {"message": "early", "code": 503}})).into(), Err(FaultKind::Server)),
+        (format!("{}event: error\ndata: lost\n\n", piece("x")).into(), Err(FaultKind::Incomplete)),
         (b"data: <html>\n\n".to_vec(), Err(FaultKind::Server)),
         (filtered.into(), Err(FaultKind::Refused)),
         (piece(&"y".repeat(1 << 20)).repeat(5).into(), Err(FaultKind::TooLarge)),
@@ -253,11 +260,13 @@ async fn streams_end_well_or_are_faults() {
 }
 
 #[tokio::test]
-async fn broken_connections_are_network_faults() {
-    let half = || Behaviour::Break { kind: "text/event-stream", body: stream_of("one two").into_bytes()[..300].to_vec() };
-    assert_eq!(once(true, half).await.expect_err("broken").kind, FaultKind::Network);
+async fn broken_connections_leave_evidence_or_nothing() {
+    let half = || Behaviour::Break { kind: "text/event-stream", body: stream_of("one two").into_bytes()[..450].to_vec() };
+    let fault = once(true, half).await.expect_err("broken");
+    assert_eq!((fault.kind, fault.partial.as_deref()), (FaultKind::Incomplete, Some("one t")));
     let half = || Behaviour::Break { kind: "application/json", body: completion("x").into_bytes()[..40].to_vec() };
-    assert_eq!(once(false, half).await.expect_err("broken").kind, FaultKind::Network);
+    let fault = once(false, half).await.expect_err("broken");
+    assert_eq!((fault.kind, fault.partial.as_deref()), (FaultKind::Incomplete, Some(&completion("x")[..40])));
 
     // A promise of more bytes than come, then a reset.
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
@@ -269,7 +278,7 @@ async fn broken_connections_are_network_faults() {
         socket.set_zero_linger().expect("a reset");
     });
     let fault = Asking::new().ask(&model(endpoint(base_url.clone()), "m")).await.expect_err("a reset");
-    assert_eq!(fault.kind, FaultKind::Network, "{fault}");
+    assert_eq!(fault.kind, FaultKind::Incomplete, "{fault}");
     server.await.expect("the server ended, and with it the port");
     let fault = Asking::new().ask(&model(endpoint(base_url.clone()), "m")).await.expect_err("nobody there");
     assert_eq!(fault.kind, FaultKind::Network);
@@ -279,7 +288,7 @@ async fn broken_connections_are_network_faults() {
 #[tokio::test]
 async fn requests_seen_are_asks_made_also_when_connections_die() {
     // Every second answer closes its connection, as servers with short keep-alives do.
-    let server = OpenAiServer::start(|number, _| match number % 2 {
+    let server = ModelServer::start(|number, _| match number % 2 {
         0 => Behaviour::Say("{}".to_owned()),
         _ => Behaviour::Send { status: 500, headers: vec![("connection", "close".to_owned())], body: b"{}".to_vec() },
     })

@@ -1,0 +1,174 @@
+//! One way to an endpoint: sends requests, and puts what goes wrong into few classes and words that hold no secret.
+
+use super::{
+    MOST_PARTIAL,
+    classes::Reported,
+    endpoint::Endpoint,
+    incoming::{Deadlines, Incoming, Limit},
+    wires::Wire,
+};
+use crate::{key::Key, status};
+use rebut_engine::{
+    clean,
+    model::{Fault, FaultKind},
+};
+use reqwest::{
+    Client, Method, Request, Response, StatusCode, Url,
+    header::{CONTENT_ENCODING, HeaderMap},
+};
+use std::{borrow::Cow, error::Error, sync::Arc};
+
+/// Most bytes read of an error's body.
+const MOST_READ: usize = 64 << 10;
+/// Most characters of it that are shown.
+const MOST_SHOWN: usize = 300;
+
+/// A client with an endpoint's headers and secrets.
+pub(super) struct Caller {
+    client: Client,
+    pub endpoint: Arc<Endpoint>,
+    pub headers: HeaderMap,
+    /// Everything that must not come back out.
+    pub secrets: Vec<Key>,
+}
+
+impl Caller {
+    pub fn new(client: Client, endpoint: Arc<Endpoint>, wire: &Wire) -> Result<Self, Fault> {
+        let unusable = |what: String| Fault::new(FaultKind::BadRequest, format!("provider {}: {what}", endpoint.name));
+        let headers = endpoint.request_headers(wire).map_err(unusable)?;
+        Ok(Self { client, headers, secrets: endpoint.secrets(), endpoint })
+    }
+
+    pub fn post(&self, url: &Url, body: Vec<u8>) -> Request {
+        let mut request = Request::new(Method::POST, url.clone());
+        *request.headers_mut() = self.headers.clone();
+        *request.body_mut() = Some(body.into());
+        request
+    }
+
+    pub fn get(&self, url: Url) -> Request {
+        let mut request = Request::new(Method::GET, url);
+        *request.headers_mut() = self.headers.clone();
+        request
+    }
+
+    /// Sends, and waits for the head of the answer.
+    pub async fn send(&self, request: Request, deadlines: &Deadlines) -> Result<Response, Fault> {
+        match tokio::time::timeout_at(deadlines.first().0, self.client.execute(request)).await {
+            Ok(sent) => sent.map_err(|error| self.unsent(&error)),
+            Err(_) => Err(self.late(deadlines.first().1, false)),
+        }
+    }
+
+    /// The request could not be made, or the connection broke before anything came.
+    fn unsent(&self, error: &reqwest::Error) -> Fault {
+        if error.is_connect() && error.is_timeout() {
+            return self.late(Limit::Connect(self.endpoint.timeouts.connect()), false);
+        }
+        let at = if error.is_connect() { format!("cannot connect to {}: ", self.endpoint.base_url) } else { String::new() };
+        self.fault(FaultKind::Network, &format!("{at}{}", chain(error)))
+    }
+
+    /// A deadline passed. Whoever had begun to answer may be paid for it.
+    pub fn late(&self, limit: Limit, begun: bool) -> Fault {
+        let kind = if begun && matches!(limit, Limit::Idle(_)) { FaultKind::Incomplete } else { FaultKind::Timeout };
+        self.fault(kind, &limit.to_string())
+    }
+
+    /// The endpoint answered with a status that is no success.
+    pub async fn refused(&self, response: Response, deadlines: &Deadlines, model: &str) -> Fault {
+        let status = response.status();
+        let asked = status::retry_after_ms(response.headers());
+        let packed = is_packed(response.headers());
+        let body = Incoming::new(self, response, deadlines).read_some(MOST_READ).await;
+        let reported = if packed { Reported::default() } else { Reported::parse(&String::from_utf8_lossy(&body)) };
+        let mut fault = self.classified(status.as_u16(), &reported, model);
+        fault.retry_after_ms = asked.or(reported.retry_after_ms).filter(|_| fault.kind.is_passing());
+        fault
+    }
+
+    /// An error inside an answer that calls itself a success.
+    pub fn reported(&self, reported: &Reported, model: &str) -> Fault {
+        let mut fault = self.classified(reported.status().unwrap_or(500), reported, model);
+        fault.retry_after_ms = reported.retry_after_ms.filter(|_| fault.kind.is_passing());
+        fault
+    }
+
+    fn classified(&self, status: u16, reported: &Reported, model: &str) -> Fault {
+        let kind = reported.kind(status);
+        let name = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or("status");
+        let provider = &self.endpoint.name;
+        let hint = match kind {
+            FaultKind::NotFound => format!(" (model `{model}` at {})", self.endpoint.base_url),
+            FaultKind::BadRequest if reported.is_about_form() => format!(
+                " (this model does not take that form of structured output; set structured = \"object\" or \"none\" for the provider {provider})"
+            ),
+            _ => String::new(),
+        };
+        // The hint comes last but must survive the cut.
+        let what = self.shown(&format!("{status} {name}: {}", reported.message));
+        Fault::new(kind, format!("{provider}: {what}{}", self.blanked(hint)))
+    }
+
+    /// A fault whose message names the provider and is safe to show.
+    pub fn fault(&self, kind: FaultKind, message: &str) -> Fault {
+        Fault::new(kind, format!("{}: {}", self.endpoint.name, self.shown(message)))
+    }
+
+    /// Cleaned first, as that may join a secret's halves; then blanked; cut last, as that may leave half of one.
+    fn shown(&self, text: &str) -> String {
+        let line = self.blanked(clean::on_one_line(text));
+        clean::shortened(&line, MOST_SHOWN).into_owned()
+    }
+
+    /// The text without any secret.
+    pub fn blanked(&self, text: String) -> String {
+        self.secrets.iter().fold(text, |text, secret| match secret.blank(&text) {
+            Cow::Owned(blanked) => blanked,
+            Cow::Borrowed(_) => text,
+        })
+    }
+
+    /// What there is of a broken answer, without secrets and without what may become one, and not too much of it.
+    pub fn partial(&self, mut text: String) -> String {
+        text.truncate(self.safe_length(&text));
+        let mut text = self.blanked(text);
+        text.truncate(text.floor_char_boundary(MOST_PARTIAL));
+        text
+    }
+
+    /// How much of a text still being written may be shown.
+    pub fn safe_length(&self, text: &str) -> usize {
+        self.secrets.iter().map(|secret| secret.safe_length(text)).min().unwrap_or(text.len())
+    }
+}
+
+/// Whether the body is compressed: nobody asked for that, and what it unpacks to is not known before.
+pub(super) fn is_packed(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_ENCODING).is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+/// An error with its causes; the innermost is the one that helps.
+pub(super) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    text
+}
+
+/// A body's text; of a page, what is between its tags.
+pub(super) fn plain(body: &str) -> Cow<'_, str> {
+    if !body.trim_start().starts_with('<') {
+        return body.into();
+    }
+    let mut text = String::with_capacity(body.len().min(4096));
+    for piece in body.split('<') {
+        text.push_str(piece.split_once('>').map_or("", |(_, after)| after));
+        text.push(' ');
+    }
+    text.into()
+}

@@ -1,0 +1,138 @@
+//! A body on its way, with four deadlines: connecting, the first byte, the pause between two pieces, and the whole turn.
+
+use super::{caller::Caller, caller::chain, endpoint::Timeouts};
+use rebut_engine::model::{Fault, FaultKind};
+use reqwest::Response;
+use std::{fmt, time::Duration};
+use tokio::time::Instant;
+
+/// A body being read.
+pub(super) struct Incoming<'a> {
+    caller: &'a Caller,
+    response: Response,
+    deadlines: &'a Deadlines,
+    /// Whether any of it has come.
+    begun: bool,
+}
+
+impl<'a> Incoming<'a> {
+    pub fn new(caller: &'a Caller, response: Response, deadlines: &'a Deadlines) -> Self {
+        Self { caller, response, deadlines, begun: false }
+    }
+
+    /// Adds the next piece to `into`. Returns its length; `None` at the end.
+    pub async fn next(&mut self, into: &mut Vec<u8>) -> Result<Option<usize>, Fault> {
+        let (until, limit) = if self.begun { self.deadlines.next() } else { self.deadlines.first() };
+        match tokio::time::timeout_at(until, self.response.chunk()).await {
+            Ok(Ok(Some(piece))) => {
+                self.begun |= !piece.is_empty();
+                into.extend_from_slice(&piece);
+                Ok(Some(piece.len()))
+            }
+            Ok(Ok(None)) => Ok(None),
+            Ok(Err(error)) => {
+                let kind = if self.begun { FaultKind::Incomplete } else { FaultKind::Network };
+                Err(self.caller.fault(kind, &format!("the answer broke off: {}", chain(&error))))
+            }
+            Err(_) => Err(self.caller.late(limit, self.begun)),
+        }
+    }
+
+    /// Everything, but hardly more than `most` bytes. What came before it broke off is kept as evidence.
+    pub async fn read(&mut self, most: usize) -> Result<Vec<u8>, Fault> {
+        let expected = self.response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+        let mut body = Vec::with_capacity(expected.min(most));
+        loop {
+            match self.next(&mut body).await {
+                Ok(Some(_)) if body.len() > most => return Err(self.too_large(most)),
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok(body),
+                Err(fault) if body.is_empty() => return Err(fault),
+                Err(fault) => {
+                    let partial = self.caller.partial(String::from_utf8_lossy(&body).into_owned());
+                    return Err(Fault { partial: Some(partial), ..fault });
+                }
+            }
+        }
+    }
+
+    /// As much as comes, but hardly more than `most` bytes: an error's body, whose absence changes nothing about the status.
+    pub async fn read_some(&mut self, most: usize) -> Vec<u8> {
+        let mut body = Vec::new();
+        while let Ok(Some(_)) = self.next(&mut body).await {
+            if body.len() >= most {
+                break;
+            }
+        }
+        body
+    }
+
+    /// Waits a moment for the end of a finished body, so that the connection can be used again.
+    pub async fn end(&mut self) {
+        // Only for the connection's sake; the answer is complete.
+        let _ = tokio::time::timeout(ENDING, self.response.chunk()).await;
+    }
+
+    pub fn too_large(&self, most: usize) -> Fault {
+        self.caller.fault(FaultKind::TooLarge, &format!("the answer is larger than {most} bytes"))
+    }
+}
+
+/// How long the end of a finished stream is waited for.
+const ENDING: Duration = Duration::from_millis(200);
+
+/// When waiting ends.
+pub(super) struct Deadlines {
+    total: (Instant, Duration),
+    first_byte: (Instant, Duration),
+    idle: Duration,
+}
+
+impl Deadlines {
+    /// From now on.
+    pub fn start(time_left: Duration, timeouts: &Timeouts) -> Self {
+        let now = Instant::now();
+        // Whoever asks stops listening when the time is over. A moment before, what came can still be handed over as evidence.
+        let total = time_left.saturating_sub((time_left / 20).min(HANDING_OVER));
+        let at = |after: Duration| (now + after.min(FOREVER), after);
+        Self { total: at(total), first_byte: at(timeouts.first_byte()), idle: timeouts.idle() }
+    }
+
+    /// Until something has come.
+    pub fn first(&self) -> (Instant, Limit) {
+        self.or_total(self.first_byte.0, Limit::FirstByte(self.first_byte.1))
+    }
+
+    /// Until more has come. A piece that says nothing, as a ping does, counts here but not for the whole.
+    pub fn next(&self) -> (Instant, Limit) {
+        self.or_total(Instant::now() + self.idle, Limit::Idle(self.idle))
+    }
+
+    fn or_total(&self, at: Instant, limit: Limit) -> (Instant, Limit) {
+        if self.total.0 <= at { (self.total.0, Limit::Total(self.total.1)) } else { (at, limit) }
+    }
+}
+
+const HANDING_OVER: Duration = Duration::from_millis(100);
+/// An instant this far away can still be computed.
+const FOREVER: Duration = Duration::from_secs(365 * 86_400);
+
+/// Which deadline it was.
+#[derive(Clone, Copy)]
+pub(super) enum Limit {
+    Connect(Duration),
+    FirstByte(Duration),
+    Idle(Duration),
+    Total(Duration),
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connect(time) => write!(f, "no connection within {} s (timeouts.connect)", time.as_secs_f64()),
+            Self::FirstByte(time) => write!(f, "no byte of an answer within {} s (timeouts.first_byte)", time.as_secs_f64()),
+            Self::Idle(time) => write!(f, "nothing more of the answer for {} s (timeouts.idle)", time.as_secs_f64()),
+            Self::Total(time) => write!(f, "no complete answer within the {} s left for this turn", time.as_secs_f64().ceil()),
+        }
+    }
+}
