@@ -85,9 +85,7 @@ impl Desk {
         let journal = Arc::new(desk.inner.journal(id));
         let first = Entry::new(Place::default(), Event::DebateStarted(started.clone()));
         journal.append(vec![first], Commit::default()).await?;
-        let names = started.agents.iter().map(|agent| agent.model.clone());
-        let models =
-            names.map(|name| (name, Arc::new(Recorded(recording.clone())) as Arc<dyn crate::model::Model>)).collect::<HashMap<_, _>>();
+        let models = desk.open_all(&started).into_iter().filter_map(|(name, model)| Some((name, model.ok()?))).collect();
         let (_keep, steer) = channel::channel(Steer::Run);
         let debate = desk.debate(id, started, models, journal.clone(), steer, Deltas::default(), Some(recording), true);
         let result = (format.run)(&debate).await;
