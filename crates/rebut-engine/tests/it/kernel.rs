@@ -11,6 +11,7 @@ use rebut_engine::{
     memory::MemoryStore,
     model::{Answer, Fault, Model, Models, Request},
     outcome::{Ending, Outcome},
+    prompt::Prompt,
     record::{Hash, Place, Record},
     reply::Schema,
     report,
@@ -378,6 +379,41 @@ async fn a_cap_stops_a_debate_with_what_it_has_and_more_lets_it_go_on() {
 
 fn caps(calls: u64) -> Caps {
     Caps { calls: Some(calls), ..Caps::default() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_prompt_of_a_debate_begins_with_the_same_rules_and_case() {
+    let case = case("contested");
+    let mut start = case.start.clone();
+    start.input["context"] = json!("The app is used on building sites. ".repeat(600));
+    let prompts = Arc::new(Prompts { inner: case.model(), heard: Mutex::default() });
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    Desk::new(store, Arc::new(Only(prompts.clone()))).run(start).await.expect("it runs");
+    let heard = prompts.heard.lock().expect("nobody panicked");
+    assert_eq!(heard.len(), 6);
+    let first = &heard[0];
+    for prompt in heard.iter() {
+        assert_eq!(prompt.system, first.system, "what a provider caches begins with the system part");
+        let same = prompt.user.bytes().zip(first.user.bytes()).take_while(|(a, b)| a == b).count();
+        assert!(prompt.stable_len() <= same, "what is called stable is shared: {} of {same}", prompt.stable_len());
+        assert!(prompt.stable_len() > 600 * 35, "and it holds the whole context");
+        let shared = (prompt.system.len() + prompt.stable_len()) * 100 / (prompt.system.len() + prompt.user.len());
+        assert!(shared >= 90, "only {shared} % of a prompt with a long context is shared");
+    }
+}
+
+/// Passes every request on, and keeps its prompt.
+struct Prompts {
+    inner: Arc<dyn Model>,
+    heard: Mutex<Vec<Prompt>>,
+}
+
+#[async_trait::async_trait]
+impl Model for Prompts {
+    async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
+        self.heard.lock().expect("nobody panicked").push(request.prompt.clone());
+        self.inner.ask(request).await
+    }
 }
 
 #[tokio::test(start_paused = true)]
