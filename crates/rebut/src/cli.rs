@@ -95,9 +95,9 @@ pub enum Command {
     Demo(DemoArgs),
     /// Write a rebut.toml for this project
     Init(InitArgs),
-    /// Check keys, endpoints, agent programs, local servers, prices and files of this machine
+    /// Check this machine: keys, agent programs, servers, prices, files
     Doctor(DoctorArgs),
-    /// List models: what providers, agent programs and local servers offer, with price and family
+    /// List models with their price and family
     Models(ModelsArgs),
     /// Show, check or locate the configuration
     #[command(subcommand)]

@@ -128,7 +128,8 @@ impl Estimate {
                 format!("cost n/a (no price for {unpriced}{others})")
             }
         };
-        format!("{calls} calls, at most {} with clarifications, about {tokens} tokens, {cost}", self.most_calls)
+        let word = if self.calls.high == 1 { "call" } else { "calls" };
+        format!("{calls} {word}, at most {} with clarifications, about {tokens} tokens, {cost}", self.most_calls)
     }
 }
 
@@ -143,8 +144,8 @@ mod tests {
         let three = |one: Speaker| vec![one.clone(), one.clone(), one];
         let rows = [
             // 3 × (1200 + 150) to 3 × (2000 + 800) + 3 × (2000 + 2400 + 800).
-            (None, three(speaker(priced, None)), 2, "3–6 calls, at most 12 with clarifications, about 4–24k tokens, $0.008–0.067"),
-            (None, three(speaker(priced, Some(100))), 1, "3 calls, at most 6 with clarifications, about 3900–6300 tokens, $0.0066–0.009"),
+            (None, three(speaker(priced, None)), 2, "3–6 calls, at most 12 with clarifications, about 4–24k tokens, $0.0081–0.067"),
+            (None, three(speaker(priced, Some(100))), 1, "3 calls, at most 6 with clarifications, about 3900–6300 tokens, $0.0066–0.0090"),
             (
                 Some(speaker(priced, None)),
                 three(speaker(priced, None)),
@@ -155,9 +156,9 @@ mod tests {
                 None,
                 vec![speaker(priced, None), speaker(None, None)],
                 1,
-                "2 calls, at most 4 with clarifications, about 2700–5600 tokens, cost n/a (no price for a:b; the others $0.003–0.010)",
+                "2 calls, at most 4 with clarifications, about 2700–5600 tokens, cost n/a (no price for a:b; the others $0.0027–0.010)",
             ),
-            (None, vec![speaker(Some(Price::FREE), None)], 1, "1 calls, at most 2 with clarifications, about 1300–2800 tokens, $0"),
+            (None, vec![speaker(Some(Price::FREE), None)], 1, "1 call, at most 2 with clarifications, about 1300–2800 tokens, $0"),
         ];
         for (drafter, speakers, rounds, expected) in rows {
             let estimate = Estimate::new(drafter.as_ref(), &speakers, rounds);

@@ -11,12 +11,9 @@ pub fn commands(findings: &Findings) -> Vec<String> {
         all.push(format!("mkdir -p {dir} && chmod u+rwx {dir}"));
     }
     all.extend(findings.clis.iter().filter(|cli| cli.signed_in == Some(false)).filter_map(|cli| login(&cli.hint)));
-    let unset = findings.keys.iter().filter(|key| !key.set);
-    all.extend(unset.map(|key| format!("export {}='…'   # your key of {}", key.variable, key.provider)));
-    let missing = cli::built_in().into_iter().filter(|(name, _)| !findings.clis.iter().any(|cli| cli.name == *name));
-    all.extend(missing.filter_map(|(_, data)| data.install));
-    if !findings.servers.iter().any(|server| server.answers) {
-        all.push("ollama serve & ollama pull qwen3:8b   # a model on this machine".to_owned());
+    // With several families at hand nothing more is missing.
+    if findings.panel.families.len() < 2 {
+        all.extend(more_models(findings));
     }
     all.extend(findings.panel.unpriced.iter().filter_map(|model| price(model)));
     if findings.sandbox.bubblewrap.is_none() && cfg!(target_os = "linux") {
@@ -26,6 +23,16 @@ pub fn commands(findings: &Findings) -> Vec<String> {
         all.push("sudo sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000".to_owned());
     }
     all
+}
+
+/// Ways to more models: keys, agent programs, a server.
+fn more_models(findings: &Findings) -> Vec<String> {
+    let unset = findings.keys.iter().filter(|key| !key.set);
+    let keys = unset.map(|key| format!("export {}='…'   # your key of {}", key.variable, key.provider));
+    let missing = cli::built_in().into_iter().filter(|(name, _)| !findings.clis.iter().any(|cli| cli.name == *name));
+    let server = (!findings.servers.iter().any(|server| server.answers))
+        .then(|| "ollama serve & ollama pull qwen3:8b   # a model on this machine".to_owned());
+    keys.chain(missing.filter_map(|(_, data)| data.install)).chain(server).collect()
 }
 
 /// The command in a hint such as "run `codex login`, or …".

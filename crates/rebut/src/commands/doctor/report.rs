@@ -66,7 +66,8 @@ fn keys(findings: &Findings, paint: Paint) -> Vec<String> {
 }
 
 fn endpoints(findings: &Findings) -> Vec<String> {
-    let ready = findings.endpoints.iter().filter(|endpoint| endpoint.ready);
+    let is_gone = |name: &str| findings.servers.iter().any(|server| server.provider == name && !server.answers);
+    let ready = findings.endpoints.iter().filter(|endpoint| endpoint.ready && !is_gone(&endpoint.provider));
     let row = |name: &str, wire: &str, host: &str| format!("{} {} {}", padded(&on_one_line(name), 10), padded(wire, 9), on_one_line(host));
     ready.map(|endpoint| row(&endpoint.provider, endpoint.wire.name(), &endpoint.host)).collect()
 }
