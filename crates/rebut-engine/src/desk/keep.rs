@@ -90,7 +90,8 @@ impl Desk {
         let journal = Arc::new(desk.inner.journal(id));
         let first = Entry::new(Place::default(), Event::DebateStarted(started.clone()));
         journal.append(vec![first], Commit::default()).await?;
-        let names = started.agents.iter().map(|agent| agent.model.clone());
+        let fallbacks = started.agents.iter().flat_map(|agent| &agent.fallbacks).map(|name| name.as_str().into());
+        let names = started.agents.iter().map(|agent| agent.model.clone()).chain(fallbacks);
         let models =
             names.map(|name| (name, Arc::new(Recorded(recording.clone())) as Arc<dyn crate::model::Model>)).collect::<HashMap<_, _>>();
         let (_keep, steer) = channel::channel(Steer::Run);
