@@ -372,8 +372,9 @@ async fn a_cap_stops_a_debate_with_what_it_has_and_more_lets_it_go_on() {
         assert!(second.replay(id).await.is_ok_and(|replayed| replayed.outcome == *whole.outcome));
     }
     let money = Limits { caps: Caps { cost_usd: Some(1.0), ..Caps::default() }, ..Limits::default() };
-    let refused = desk(&Arc::new(MemoryStore::new()), case.model()).run(Start { limits: Some(money), ..case.start.clone() }).await;
-    let problem = refused.expect_err("nobody knows what a script costs").to_string();
+    let unpriced = Arc::new(Only(Arc::new(Prompts { inner: case.model(), heard: Mutex::default() })));
+    let refused = Desk::new(Arc::new(MemoryStore::new()), unpriced).run(Start { limits: Some(money), ..case.start.clone() }).await;
+    let problem = refused.expect_err("nobody knows what it costs").to_string();
     assert!(problem.contains("price"), "{problem}");
 }
 
