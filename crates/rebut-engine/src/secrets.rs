@@ -16,8 +16,9 @@ impl Scrubber {
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
         let mut needles: Vec<String> = Vec::new();
         for secret in secrets.into_iter().filter(|secret| secret.len() >= 8) {
-            let escaped = serde_json::to_string(&secret).unwrap_or_default();
-            for form in [base64(&secret), url_escaped(&secret), escaped.trim_matches('"').to_owned(), secret] {
+            let escaped = json_escaped(&secret);
+            // Twice: an answer in JSON may quote what was escaped already.
+            for form in [base64(&secret), url_escaped(&secret), json_escaped(&escaped), escaped, secret] {
                 if form.len() >= 8 && !needles.contains(&form) {
                     needles.push(form);
                 }
@@ -40,6 +41,11 @@ impl std::fmt::Debug for Scrubber {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Scrubber({} values)", self.needles.len())
     }
+}
+
+fn json_escaped(text: &str) -> String {
+    let quoted = serde_json::to_string(text).unwrap_or_default();
+    quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_owned()
 }
 
 /// Base64 without its padding and last character, whose value depends on what follows the secret.
@@ -77,6 +83,7 @@ mod tests {
         let rows = [
             ("plain sk-canary/\"42+x!", "plain [secret]!"),
             (r#"json "sk-canary/\"42+x""#, r#"json "[secret]""#),
+            (r#"twice "sk-canary/\\\"42+x""#, r#"twice "[secret]""#),
             ("url ?k=sk-canary%2F%2242%2Bx", "url ?k=[secret]"),
             ("base64 c2stY2FuYXJ5LyI0Mit4", "base64 [secret]"),
             ("short stays", "short stays"),

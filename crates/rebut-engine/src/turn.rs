@@ -293,13 +293,14 @@ impl Exchange<'_> {
         let debate = self.debate;
         let usage = answer.usage.map(|usage| self.priced(&attempt.model, usage));
         self.settle(attempt, usage.as_ref(), true);
+        let scrub = |text: String| debate.scrubber.scrub(text);
         let completed = Arc::new(TurnCompleted {
             turn: self.turn.clone(),
             attempt: attempt.number,
             model: attempt.model.clone(),
-            answered_by: answer.model.filter(|model| !attempt.model.ends_with(model.as_str())),
-            program: answer.program,
-            text: debate.scrubber.scrub(answer.text),
+            answered_by: answer.model.filter(|model| !attempt.model.ends_with(model.as_str())).map(scrub),
+            program: answer.program.map(scrub),
+            text: scrub(answer.text),
             finish: answer.finish,
             usage,
             ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),

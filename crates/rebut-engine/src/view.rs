@@ -2,6 +2,7 @@
 
 use crate::{
     DebateId,
+    budget::may_be_billed,
     event::{DebateResumed, Event, GateOpened, HumanAnswered, HumanNoted, Position, Started, Tally, TurnCompleted},
     model::{Fault, Usage},
     outcome::{Absence, Ending, Outcome},
@@ -121,10 +122,19 @@ pub struct Spent {
     pub output_tokens: u64,
     /// US dollars; null when any price is unknown.
     pub cost_usd: Option<f64>,
-    /// Calls whose use is unknown.
+    /// Calls whose use is unknown, failed ones that may have been billed included.
     pub unknown_calls: u32,
     /// Turns that may have been paid twice because a crash hit them in flight.
     pub possibly_paid_twice: Vec<String>,
+}
+
+impl Spent {
+    fn add(&mut self, usage: &Usage) {
+        self.input_tokens += usage.input;
+        self.cached_tokens += usage.cached;
+        self.output_tokens += usage.output;
+        self.cost_usd = self.cost_usd.zip(usage.cost_usd).map(|(sum, cost)| sum + cost);
+    }
 }
 
 impl View {
@@ -201,17 +211,18 @@ impl View {
             if turn.possibly_paid_twice {
                 spent.possibly_paid_twice.push(turn.turn.clone());
             }
+            for fault in &turn.faults {
+                match fault.usage.as_deref() {
+                    Some(usage) => spent.add(usage),
+                    None => spent.unknown_calls += u32::from(may_be_billed(fault.kind)),
+                }
+            }
             if turn.state != TurnState::Done || turn.copied {
                 continue;
             }
             spent.calls += 1;
-            match turn.usage {
-                Some(usage) => {
-                    spent.input_tokens += usage.input;
-                    spent.cached_tokens += usage.cached;
-                    spent.output_tokens += usage.output;
-                    spent.cost_usd = spent.cost_usd.zip(usage.cost_usd).map(|(sum, cost)| sum + cost);
-                }
+            match &turn.usage {
+                Some(usage) => spent.add(usage),
                 None => {
                     spent.unknown_calls += 1;
                     spent.cost_usd = None;

@@ -1,37 +1,49 @@
 //! Finding models without being told: endpoints with a key, and servers on this machine.
 
 use crate::{http, registry::Registry};
+use futures_util::future::join_all;
 use std::time::Duration;
 
 /// A server on this machine answers at once or is not there.
 const PATIENCE: Duration = Duration::from_millis(400);
 
+/// An endpoint that needs no key, and what it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// The provider's name.
+    pub name: String,
+    /// Where it is.
+    pub base_url: String,
+    /// The models it has, without those that only embed; `None` when nobody answers.
+    pub models: Option<Vec<String>>,
+}
+
 impl Registry {
-    /// Models that can be asked right now, one per provider first, so that a panel is as mixed as it can be.
-    pub async fn find_models(&self) -> Vec<String> {
-        let mut found: Vec<Vec<String>> = Vec::new();
-        for endpoint in self.endpoints().filter(|endpoint| endpoint.is_ready) {
-            let models = match (endpoint.key_env, endpoint.auto_model) {
-                (Some(_), Some(model)) => vec![model.to_owned()],
-                (Some(_), None) => Vec::new(),
-                (None, _) => self.installed(endpoint.name, endpoint.base_url).await,
-            };
-            found.push(models.into_iter().map(|model| format!("{}:{model}", endpoint.name)).collect());
-        }
-        let longest = found.iter().map(Vec::len).max().unwrap_or(0);
-        (0..longest).flat_map(|turn| found.iter().filter_map(move |models| models.get(turn).cloned())).collect()
+    /// The usual model of each provider whose key is set, as `provider:model`. Nobody is asked.
+    pub fn keyed_models(&self) -> Vec<String> {
+        let keyed = self.endpoints().filter(|endpoint| endpoint.key_env.is_some() && endpoint.is_ready);
+        keyed.filter_map(|endpoint| Some(format!("{}:{}", endpoint.name, endpoint.auto_model?))).collect()
     }
 
-    /// The models a server says it has; none if it is not there or is something else.
-    async fn installed(&self, name: &str, base_url: &str) -> Vec<String> {
+    /// Every endpoint that needs no key and has an `http://` address, each asked what it has, all at once.
+    pub async fn servers(&self) -> Vec<Server> {
+        let open = self.endpoints().filter(|endpoint| endpoint.key_env.is_none() && endpoint.base_url.starts_with("http://"));
+        join_all(open.map(async |endpoint| Server {
+            name: endpoint.name.to_owned(),
+            base_url: endpoint.base_url.to_owned(),
+            models: self.installed(endpoint.name, endpoint.base_url).await,
+        }))
+        .await
+    }
+
+    /// The models a server says it has; `None` if it is not there or is something else.
+    async fn installed(&self, name: &str, base_url: &str) -> Option<Vec<String>> {
         // Nobody at the door is the usual case, and loading certificates to find out would cost more than the answer.
-        let Some(address) = base_url.strip_prefix("http://").and_then(|rest| rest.split('/').next()) else { return Vec::new() };
-        if !matches!(tokio::time::timeout(PATIENCE, tokio::net::TcpStream::connect(address)).await, Ok(Ok(_))) {
-            return Vec::new();
-        }
-        let Ok(endpoint) = self.endpoint(name) else { return Vec::new() };
-        let Ok(client) = self.client(&endpoint) else { return Vec::new() };
-        let listed = http::list(client, endpoint, PATIENCE).await.unwrap_or_default();
-        listed.into_iter().filter(|model| !model.contains("embed")).collect()
+        let address = base_url.strip_prefix("http://").and_then(|rest| rest.split('/').next())?;
+        let address = if address.contains(':') { address.to_owned() } else { format!("{address}:80") };
+        tokio::time::timeout(PATIENCE, tokio::net::TcpStream::connect(address)).await.ok()?.ok()?;
+        let endpoint = self.endpoint(name).ok()?;
+        let listed = http::list(self.client(&endpoint).ok()?, endpoint, PATIENCE).await.ok()?;
+        Some(listed.into_iter().filter(|model| !model.contains("embed")).collect())
     }
 }

@@ -13,4 +13,5 @@ pub mod script;
 pub mod status;
 
 pub use cli::{CliData, Clis};
+pub use finding::Server;
 pub use registry::{ProviderData, Registry};

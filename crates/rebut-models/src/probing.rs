@@ -27,7 +27,7 @@ impl Registry {
     /// The models a provider says it has. Costs nothing, but goes over the network with the provider's key.
     pub async fn list_models(&self, provider: &str) -> Result<Vec<String>, Fault> {
         let endpoint = self.endpoint(provider)?;
-        http::list(self.client(&endpoint)?, endpoint, PATIENCE).await
+        within(http::list(self.client(&endpoint)?, endpoint, PATIENCE)).await
     }
 
     /// Asks the model behind `provider:model` once, for real, with a tiny schema. An answer in another form is a fault.
@@ -46,7 +46,7 @@ impl Registry {
             time_left: PATIENCE,
             deltas: &Deltas::default(),
         };
-        let answer = model.ask(request).await?;
+        let answer = within(model.ask(request)).await?;
         match extract::<Ready>(&answer.text, &|_| Ok(())) {
             Ok(_) => Ok(answer),
             Err(why) => {
@@ -55,4 +55,10 @@ impl Registry {
             }
         }
     }
+}
+
+/// Nobody else watches the time here.
+async fn within<T>(asked: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    let late = || Fault::new(FaultKind::Timeout, format!("no answer within {} s", PATIENCE.as_secs()));
+    tokio::time::timeout(PATIENCE, asked).await.map_err(|_| late())?
 }

@@ -8,7 +8,7 @@ use crate::{
     nearest::nearest,
     script::{Script, ScriptModel},
 };
-use rebut_engine::model::{Fault, FaultKind, Model, Models};
+use rebut_engine::model::{Fault, FaultKind, Model, Models, Price};
 use std::{
     collections::{BTreeMap, HashMap},
     fs,
@@ -128,6 +128,22 @@ impl Registry {
             wire: known.endpoint.manner.wire,
             priced_on: known.priced_on.as_deref(),
         })
+    }
+
+    /// Every key and secret header, so that nothing that is recorded or printed holds them.
+    pub fn secrets(&self) -> Vec<String> {
+        self.endpoints.values().flat_map(|known| known.endpoint.secrets()).map(|key| key.reveal().to_owned()).collect()
+    }
+
+    /// What a model of an endpoint costs, with or without its key; `None` when nobody knows.
+    pub fn price_of(&self, name: &str) -> Option<Price> {
+        let (provider, model) = name.split_once(':')?;
+        self.endpoints.get(provider)?.endpoint.price_of(model)
+    }
+
+    /// The models of a provider that have a price of their own.
+    pub fn priced_models(&self, provider: &str) -> Vec<String> {
+        self.endpoints.get(provider).map(|known| known.endpoint.prices.keys().cloned().collect()).unwrap_or_default()
     }
 
     /// The one model that answers from that script; everybody who opens the file shares it.

@@ -36,7 +36,7 @@
 //! | `!delay 200ms` | the next reply comes after that time (`ms` or `s`) |
 //! | `!usage input=1 output=2 [cached=3] [reasoning=4] [cost=0.5]` | usage of the following replies of this section |
 //!
-//! Without `!usage` the words of the prompt and of the reply are counted, and the price is unknown.
+//! Without `!usage` the words of the prompt and of the reply are counted. A script costs nothing, unless `cost` says so.
 
 mod command;
 mod glob;
@@ -46,7 +46,7 @@ pub use parse::{Script, ScriptError};
 
 use crate::nearest::nearest;
 use parse::{Act, Section, Text};
-use rebut_engine::model::{Answer, Fault, FaultKind, Finish, Model, Request, Usage};
+use rebut_engine::model::{Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage};
 use std::sync::{Mutex, PoisonError};
 
 /// Answers from a script.
@@ -101,6 +101,10 @@ impl Model for ScriptModel {
             ..Usage::default()
         });
         Ok(Answer { text, model: None, usage: Some(usage), finish, ..Answer::default() })
+    }
+
+    fn price(&self) -> Option<Price> {
+        Some(Price::FREE)
     }
 }
 

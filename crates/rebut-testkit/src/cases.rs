@@ -3,8 +3,9 @@
 use crate::clock::SimulatedClock;
 use rebut_engine::{
     Desk, DeskOptions, Start,
-    agent::Role,
+    agent::{Agent, Role},
     error::DeskError,
+    event::Limits,
     formats::FORMATS,
     model::{Fault, Model, Models},
     outcome::Outcome,
@@ -15,6 +16,7 @@ use rebut_engine::{
 use rebut_models::script::{Script, ScriptModel};
 use serde::Deserialize;
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -49,6 +51,11 @@ struct DebateToml {
     judges: Vec<String>,
     #[serde(default)]
     config: toml::Table,
+    /// By judge, who answers when its own model cannot.
+    #[serde(default)]
+    fallbacks: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    limits: Option<Limits>,
 }
 
 /// One script plays everybody.
@@ -90,10 +97,13 @@ impl Case {
                 format: format.name.to_owned(),
                 input: serde_json::to_value(toml.input).expect("an input is JSON"),
                 config: serde_json::to_value(config).expect("settings are JSON"),
-                agents: judges.iter().map(|name| judge(name)).collect(),
+                agents: judges
+                    .iter()
+                    .map(|name| Agent { fallbacks: toml.fallbacks.get(name).cloned().unwrap_or_default(), ..judge(name) })
+                    .collect(),
                 seed: Some(7),
                 initiated_by: "case".to_owned(),
-                limits: None,
+                limits: toml.limits,
             },
         }
     }
@@ -151,7 +161,7 @@ fn folders_in(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-fn judge(name: &str) -> rebut_engine::agent::Agent {
+fn judge(name: &str) -> Agent {
     let role = Role::built_in(name).unwrap_or_else(|| Role::parse(name, "Weigh the case."));
     role.played_by("script:script.md")
 }

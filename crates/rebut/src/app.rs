@@ -7,8 +7,8 @@ use crate::{
     human::Human,
     place::Place,
 };
-use rebut_engine::{Desk, DeskOptions, model::Model, store::Store};
-use rebut_models::{Registry, rehearsal::RehearsalModel};
+use rebut_engine::{Desk, DeskOptions, model::Model, secrets::Scrubber, store::Store};
+use rebut_models::{Clis, Registry, rehearsal::RehearsalModel};
 use rebut_store::SqliteStore;
 use std::{
     path::{Path, PathBuf},
@@ -23,6 +23,8 @@ pub struct App {
     pub origin: Origin,
     /// The configuration.
     pub config: Config,
+    /// The agent programs of this machine.
+    pub clis: Arc<Clis>,
     /// Where debates are kept.
     pub place: Place,
     /// Whether what this command runs is kept there.
@@ -35,7 +37,8 @@ impl App {
         let origin = origin(global)?;
         let config = Config::load(&origin, set)?;
         let place = Place::find(global, &config)?;
-        Ok(Self { global: global.clone(), origin, config, place, keeps: true })
+        let clis = Arc::new(Clis::new(&config.clis, &environment).map_err(|fault| CliError::usage(fault.message))?);
+        Ok(Self { global: global.clone(), origin, config, clis, place, keeps: true })
     }
 
     /// The project's directory.
@@ -49,6 +52,7 @@ impl App {
             .map_err(|fault| CliError::usage(fault.message))?;
         let asks = !self.global.no_input;
         Ok(registry
+            .with_clis(self.clis.clone())
             .with("rehearsal", Arc::new(|_: &str| Ok(Arc::new(RehearsalModel) as Arc<dyn Model>)))
             .with("human", Arc::new(move |name: &str| Human::open(name, asks).map(|human| Arc::new(human) as Arc<dyn Model>))))
     }
@@ -56,20 +60,28 @@ impl App {
     /// The desk over the database of this machine.
     pub fn desk(&self) -> Result<Desk, CliError> {
         let store = SqliteStore::open(&self.place.database())?;
-        self.desk_over(Arc::new(store), self.registry()?)
+        self.desk_over(Arc::new(store), Arc::new(self.registry()?))
     }
 
     /// A desk over another store.
-    pub fn desk_over(&self, store: Arc<dyn Store>, registry: Registry) -> Result<Desk, CliError> {
-        let keys = registry.endpoints().filter_map(|endpoint| environment(endpoint.key_env?)).collect();
+    pub fn desk_over(&self, store: Arc<dyn Store>, registry: Arc<Registry>) -> Result<Desk, CliError> {
         let options = DeskOptions {
             seal: Some(self.place.seal()?),
-            secrets: keys,
+            secrets: self.secrets(&registry),
             calls_per_provider: self.config.defaults.calls_per_provider.unwrap_or(DeskOptions::default().calls_per_provider),
             stream_deltas: true,
             ..DeskOptions::default()
         };
-        Ok(Desk::with_options(store, Arc::new(registry), options))
+        Ok(Desk::with_options(store, registry, options))
+    }
+
+    /// What takes every known secret out of a text, for what is printed without having been recorded.
+    pub fn scrubber(&self, registry: &Registry) -> Scrubber {
+        Scrubber::new(self.secrets(registry))
+    }
+
+    fn secrets(&self, registry: &Registry) -> Vec<String> {
+        registry.secrets().into_iter().chain(self.clis.secrets()).collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The command line: what can be typed.
 
+use crate::budget::Span;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -94,8 +95,10 @@ pub enum Command {
     Demo(DemoArgs),
     /// Write a rebut.toml for this project
     Init(InitArgs),
-    /// Show which models, keys and files this machine has
-    Doctor(JsonArg),
+    /// Check this machine: keys, agent programs, servers, prices, files
+    Doctor(DoctorArgs),
+    /// List models with their price and family
+    Models(ModelsArgs),
     /// Show, check or locate the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -151,9 +154,35 @@ pub struct AskArgs {
     /// Print every byte that would be sent for the first round, and send nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Print how many calls, tokens and dollars it will take, and send nothing
+    #[arg(long, conflicts_with = "dry_run")]
+    pub estimate: bool,
+    /// What it may use
+    #[command(flatten)]
+    pub budget: BudgetArgs,
     /// How to print the result
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// What a debate may use.
+#[derive(Args, Debug, Clone, Default, PartialEq)]
+pub struct BudgetArgs {
+    /// US dollars at most, over all its runs; models without a known price are refused
+    #[arg(long, value_name = "USD", help_heading = "Budget")]
+    pub max_cost: Option<f64>,
+    /// Tokens at most, input and output, over all its runs
+    #[arg(long, value_name = "N", help_heading = "Budget")]
+    pub max_tokens: Option<u64>,
+    /// Calls at most, retries included, over all its runs
+    #[arg(long, value_name = "N", help_heading = "Budget")]
+    pub max_calls: Option<u64>,
+    /// Time at most for this run, e.g. `90s`, `10m`, `1h30m`
+    #[arg(long, value_name = "TIME", help_heading = "Budget")]
+    pub max_time: Option<Span>,
+    /// Let models of unknown price run under --max-cost; they count nothing
+    #[arg(long, help_heading = "Budget")]
+    pub allow_unknown_price: bool,
 }
 
 /// Who takes part.
@@ -260,6 +289,9 @@ pub struct ResumeArgs {
     /// Every debate that is open
     #[arg(long, conflicts_with = "id")]
     pub all: bool,
+    /// What it may use from now on; what is left out stays as it was
+    #[command(flatten)]
+    pub budget: BudgetArgs,
     /// How to print the result
     #[command(flatten)]
     pub output: OutputArgs,
@@ -291,6 +323,9 @@ pub struct ForkArgs {
     /// Another model for a judge: `risk=openai:gpt-5`; repeat
     #[arg(short, long = "model", value_name = "JUDGE=MODEL")]
     pub models: Vec<String>,
+    /// What it may use
+    #[command(flatten)]
+    pub budget: BudgetArgs,
     /// How to print the result
     #[command(flatten)]
     pub output: OutputArgs,
@@ -436,6 +471,9 @@ pub struct TriageArgs {
     /// Ask this model too; its word outranks the rules
     #[arg(short, long, value_name = "MODEL")]
     pub model: Option<String>,
+    /// What that model may use
+    #[command(flatten)]
+    pub budget: BudgetArgs,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -458,6 +496,30 @@ pub struct InitArgs {
     /// Replace a rebut.toml that is there
     #[arg(long)]
     pub force: bool,
+}
+
+/// Arguments of `doctor`.
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Ask each model of the panel and each signed-in agent program something small, for real
+    #[arg(long)]
+    pub deep: bool,
+    /// Print the commands that would fix what is missing; nothing is run
+    #[arg(long)]
+    pub fix: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `models`.
+#[derive(Args, Debug)]
+pub struct ModelsArgs {
+    /// Only this provider; `cli` for agent programs
+    pub provider: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What can be done with the configuration.

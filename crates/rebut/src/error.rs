@@ -54,7 +54,7 @@ impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&rebut_engine::clean::for_people(&self.message))?;
         match &self.hint {
-            Some(hint) => write!(f, "\n  hint: {hint}"),
+            Some(hint) => write!(f, "\n  hint: {}", rebut_engine::clean::for_people(hint)),
             None => Ok(()),
         }
     }
@@ -64,6 +64,10 @@ impl From<DeskError> for CliError {
     fn from(error: DeskError) -> Self {
         let message = error.to_string();
         match error {
+            DeskError::BadRequest(why) if why.contains("price") => Self::usage(message).hint(
+                "write it under [providers.NAME.prices] in rebut.toml; or cap --max-tokens or --max-calls instead; or add --allow-unknown-price \
+                 (such models then count nothing)",
+            ),
             DeskError::UnknownFormat(_) | DeskError::BadRequest(_) => Self::usage(message),
             DeskError::NoModel { fault, .. } if fault.kind == FaultKind::NotFound => Self::usage(message),
             DeskError::NoModel { .. } => Self::no_model(message).hint("`rebut doctor` shows which models can be used"),

@@ -2,7 +2,7 @@
 
 use rebut_engine::{
     clean::for_people,
-    model::{Answer, Fault, FaultKind, Model, Request, Usage},
+    model::{Answer, Fault, FaultKind, Model, Price, Request, Usage},
 };
 use serde_json::{Map, Value};
 use std::{
@@ -36,6 +36,10 @@ impl Model for Human {
         let asked = tokio::task::spawn_blocking(move || fill_in(&heading, &prompt, &schema)).await;
         let text = asked.map_err(|error| Fault::new(FaultKind::Unavailable, error.to_string()))??;
         Ok(Answer { text, model: None, usage: Some(Usage { cost_usd: Some(0.0), ..Usage::default() }), ..Answer::default() })
+    }
+
+    fn price(&self) -> Option<Price> {
+        Some(Price::FREE)
     }
 
     fn patience(&self) -> Option<Duration> {

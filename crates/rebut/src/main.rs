@@ -1,12 +1,15 @@
 //! `rebut`: the command line of the debate engine.
 
 mod app;
+mod auto;
+mod budget;
 mod cli;
 mod commands;
 mod config;
 mod context;
 mod dry;
 mod error;
+mod estimate;
 mod human;
 mod live;
 mod output;

@@ -1,6 +1,7 @@
 //! Who takes part: a panel from the configuration, models from the command line, or whatever this machine has.
 
 use crate::{
+    auto::{self, Candidate},
     cli::PanelArgs,
     config::{Config, Member},
     error::CliError,
@@ -35,8 +36,8 @@ fn wanted<'a>(args: &'a PanelArgs, config: &'a Config) -> Option<&'a str> {
     args.panel.as_deref().or(configured).filter(|name| *name != "auto")
 }
 
-/// Puts a panel together. `available` are models found on this machine, best first.
-pub fn choose(args: &PanelArgs, config: &Config, project: &Path, available: Vec<String>) -> Result<Panel, CliError> {
+/// Puts a panel together. `available` are models found on this machine, in order of preference.
+pub fn choose(args: &PanelArgs, config: &Config, project: &Path, available: Vec<Candidate>) -> Result<Panel, CliError> {
     let wanted = wanted(args, config);
     let (everybody, single) = split_models(&args.models)?;
     if let (Some(name), false) = (&args.panel, args.judges.is_empty()) {
@@ -108,7 +109,7 @@ fn seat(roles: &[String], models: &[String]) -> Vec<Member> {
     seats.map(|(role, model)| Member { role: role.clone(), model: model.clone(), ..Member::default() }).collect()
 }
 
-fn found(roles: &[String], available: Vec<String>, single: &[Named]) -> (Vec<Member>, String) {
+fn found(roles: &[String], available: Vec<Candidate>, single: &[Named]) -> (Vec<Member>, String) {
     let all_named = roles.iter().all(|role| single.iter().any(|(judge, _)| judge == role));
     if available.is_empty() {
         let why = if all_named {
@@ -118,10 +119,9 @@ fn found(roles: &[String], available: Vec<String>, single: &[Named]) -> (Vec<Mem
         };
         return (seat(roles, &["rehearsal".to_owned()]), why);
     }
-    let families: std::collections::BTreeSet<&str> = available.iter().map(|model| model.split(':').next().unwrap_or_default()).collect();
-    let note = if families.len() == 1 { ", one provider only: stances differ, models do not" } else { "" };
-    let chosen = format!("auto panel: {}{note}", available.iter().take(roles.len()).cloned().collect::<Vec<_>>().join(" · "));
-    (seat(roles, &available), chosen)
+    let picked = auto::pick(available, roles.len());
+    let models: Vec<String> = picked.iter().map(|candidate| candidate.model.clone()).collect();
+    (seat(roles, &models), auto::words(&picked))
 }
 
 fn agent(member: &Member, project: &Path) -> Result<Agent, CliError> {

@@ -1,11 +1,12 @@
 //! A debate's result as people read it on a terminal.
 
-use crate::paint::Paint;
+use crate::{budget, paint::Paint};
 use rebut_engine::{
     clean::{on_one_line, shortened},
     event::{Position, Started},
+    family::only_family,
     formats::{FORMATS, decide},
-    outcome::{Ending, Outcome},
+    outcome::{Ending, Outcome, SO_FAR},
     view::{RoundView, Spent, View},
 };
 use std::fmt::Write;
@@ -21,6 +22,10 @@ pub fn result(view: &View, kept: bool, paint: Paint) -> String {
     let _ = writeln!(text, "{}  {}", paint.strong(&on_one_line(&started.topic)), paint.faint(&heading(started)));
     if started.rehearsal {
         let _ = writeln!(text, "{}", paint.attention(REHEARSAL));
+    }
+    if let Some(family) = only_family(&started.agents) {
+        let label = format!("all judges are of one family ({}): they may err together", on_one_line(&family));
+        let _ = writeln!(text, "{}", paint.attention(&label));
     }
     for choice in choices(view) {
         let _ = writeln!(text, "  {} {}", paint.strong(&choice.0), on_one_line(&choice.1));
@@ -66,6 +71,23 @@ fn cost_line(view: &View) -> String {
         parts.push(format!("possibly paid twice: {}", spent.possibly_paid_twice.join(", ")));
     }
     parts.join(" · ")
+}
+
+/// What to type to go on with a debate that met a limit.
+pub fn go_on(view: &View) -> Option<String> {
+    let outcome = view.outcome.as_ref().filter(|outcome| outcome.outcome == Ending::Stopped)?;
+    let why = outcome.summary.split(SO_FAR).next().unwrap_or_default();
+    Some(format!("rebut resume {} {}", short(view), budget::raised(view.started.as_ref()?, &view.resumed, why)).trim_end().to_owned())
+}
+
+/// Money with as many digits as it takes to see something.
+pub fn dollars(amount: f64) -> String {
+    match amount {
+        0.0 => "$0".to_owned(),
+        1.0.. => format!("${amount:.2}"),
+        0.01.. => format!("${amount:.3}"),
+        _ => format!("${amount:.4}"),
+    }
 }
 
 /// The options a person can choose from.
@@ -167,6 +189,12 @@ fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint
                 let _ = writeln!(text, "  choose    rebut answer {} {letters} --reason \"…\"", short(view));
             }
         }
+        Ending::Stopped => {
+            let _ = writeln!(text, "{}  {}", paint.attention("STOPPED"), on_one_line(&outcome.summary));
+            if let Some(command) = go_on(view) {
+                let _ = writeln!(text, "  go on     {command}");
+            }
+        }
         Ending::Completed => {
             let _ = writeln!(text, "{}  {}", paint.good("COMPLETED"), on_one_line(&outcome.summary));
         }
@@ -183,6 +211,11 @@ fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint
             absence.turn,
             shortened(&on_one_line(&absence.detail), 120)
         );
+    }
+    for other in &outcome.substituted {
+        let lost = if other.diversity_lost { paint.attention(" (diversity lost: another judge is of that family)") } else { String::new() };
+        let (from, to) = (on_one_line(&other.from), on_one_line(&other.to));
+        let _ = writeln!(text, "  instead   {} at {}: {to} answered for {from}{lost}", other.agent, other.turn);
     }
     if let Some(answer) = &view.answer {
         let why = if answer.reason.is_empty() { String::new() } else { format!(": “{}”", on_one_line(&answer.reason)) };

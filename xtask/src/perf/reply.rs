@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// Stances and the options they choose.
 const CHOICES: [(&str, &str); 3] = [("sceptical", "A"), ("optimistic", "B"), ("pragmatic", "C")];
-const STANCE: &[u8] = b"Your stance is ";
+const STANCE: &[u8] = b"your stance is ";
 const OTHERS: &[u8] = b"The other judges, under neutral names";
 const OTHERS_END: &[u8] = b"The panel did not agree";
 
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn asked(stance: &str, user: &str, schema: Option<&str>) -> Value {
-        let system = format!("Your stance is {stance}.");
+        let system = format!("your stance is {stance}.");
         let request = json!({
             "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
             "response_format": schema.map(|name| json!({"type": "json_schema", "json_schema": {"name": name}})),

@@ -1,12 +1,12 @@
 //! Keeping debates: fork, replay, export, import, audit, redact, remove.
 
-use super::{Desk, DeskOptions, Running, Start};
+use super::{Desk, DeskOptions, More, Running, Start};
 use crate::{
     DebateId,
     audit::{self, Audit},
     debate::Steer,
     error::{DeskError, Halt},
-    event::{Event, EventRedacted, ForkedFrom, RoundStarted, Started, TurnCompleted},
+    event::{Event, EventRedacted, ForkedFrom, Limits, RoundStarted, Started, TurnCompleted},
     journal::{Commit, Entry},
     memory::MemoryStore,
     model::Deltas,
@@ -34,6 +34,8 @@ pub struct Fork {
     pub config: BTreeMap<String, Value>,
     /// Agents that get another model.
     pub models: BTreeMap<String, String>,
+    /// What it may use, copied turns not counted; without caps if left out.
+    pub more: More,
     /// Who asks.
     pub initiated_by: String,
 }
@@ -61,6 +63,9 @@ impl Desk {
         let kept = kept_steps(&view, &fork.at)?;
         let format = self.format(&origin.format)?;
         let start = changed_start(&origin, &fork)?;
+        let usual = (format.limits)(&start.config);
+        let debate_seconds = fork.more.debate_seconds.unwrap_or(usual.debate_seconds);
+        let start = Start { limits: Some(Limits { caps: fork.more.caps, debate_seconds, ..usual }), ..start };
         let (started, models) = self.pin(format, start)?;
         let started =
             Started { marker: origin.marker.clone(), forked_from: Some(ForkedFrom { debate_id: id, at: fork.at.clone() }), ..started };
@@ -85,9 +90,7 @@ impl Desk {
         let journal = Arc::new(desk.inner.journal(id));
         let first = Entry::new(Place::default(), Event::DebateStarted(started.clone()));
         journal.append(vec![first], Commit::default()).await?;
-        let names = started.agents.iter().map(|agent| agent.model.clone());
-        let models =
-            names.map(|name| (name, Arc::new(Recorded(recording.clone())) as Arc<dyn crate::model::Model>)).collect::<HashMap<_, _>>();
+        let models = desk.open_all(&started).into_iter().filter_map(|(name, model)| Some((name, model.ok()?))).collect();
         let (_keep, steer) = channel::channel(Steer::Run);
         let debate = desk.debate(id, started, models, journal.clone(), steer, Deltas::default(), Some(recording), true);
         let result = (format.run)(&debate).await;

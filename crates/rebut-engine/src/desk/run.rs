@@ -163,7 +163,7 @@ impl Desk {
         Ok((Started { rehearsal, ..started }, models))
     }
 
-    fn open_all(&self, started: &Started) -> Vec<Opening> {
+    pub(super) fn open_all(&self, started: &Started) -> Vec<Opening> {
         let own = started.agents.iter().map(|agent| agent.model.clone());
         let fallbacks = started.agents.iter().flat_map(|agent| &agent.fallbacks).map(|name| name.as_str().into());
         let mut names: Vec<Arc<str>> = own.chain(fallbacks).collect();

@@ -3,8 +3,9 @@
 use crate::{
     DebateId,
     event::HumanAnswered,
+    family::families,
     formats::decide::result::DebateResult,
-    outcome::{Absence, Ending},
+    outcome::{Absence, Ending, Substitution},
     view::{Spent, View},
 };
 use schemars::JsonSchema;
@@ -26,6 +27,10 @@ pub struct Document {
     pub summary: String,
     /// Who was missing, and why.
     pub degraded: Vec<Absence>,
+    /// Whose model could not answer, and who answered instead.
+    pub substituted: Vec<Substitution>,
+    /// The families of the panel's models; one only means that they may err together.
+    pub families: Vec<String>,
     /// The format's own result.
     pub result: Value,
     /// What it cost.
@@ -51,6 +56,8 @@ pub fn document(view: &View) -> Option<Document> {
         outcome: outcome.map(|outcome| outcome.outcome),
         summary: outcome.map(|outcome| outcome.summary.clone()).unwrap_or_default(),
         degraded: outcome.map(|outcome| outcome.degraded.clone()).unwrap_or_default(),
+        substituted: outcome.map(|outcome| outcome.substituted.clone()).unwrap_or_default(),
+        families: families(&started.agents),
         result: outcome.map(|outcome| outcome.result.clone()).unwrap_or_default(),
         usage: view.spent(),
         rehearsal: started.rehearsal,

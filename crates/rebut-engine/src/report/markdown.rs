@@ -3,6 +3,7 @@
 use crate::{
     clean::{for_people, on_one_line},
     event::{Position, Verdict},
+    family::only_family,
     formats::{self, decide},
     outcome::Ending,
     view::{RoundView, View},
@@ -28,6 +29,9 @@ pub fn transcript(view: &View) -> String {
     text.push_str("## Panel\n\n");
     for agent in &started.agents {
         let _ = writeln!(text, "- **{}** ({}), {}", agent.name, agent.stance, on_one_line(&agent.model));
+    }
+    if let Some(family) = only_family(&started.agents) {
+        let _ = writeln!(text, "\nAll judges are of one family ({}): they may err together.", on_one_line(&family));
     }
     for round in &view.rounds {
         write_round(&mut text, round);
@@ -180,6 +184,20 @@ fn write_outcome(text: &mut String, view: &View, options: &[(String, String)]) {
     }
     for absence in &outcome.degraded {
         let _ = writeln!(text, "- Degraded: {} {} at `{}` ({})", absence.agent, absence.reason, absence.turn, on_one_line(&absence.detail));
+    }
+    if !outcome.substituted.is_empty() {
+        text.push('\n');
+    }
+    for other in &outcome.substituted {
+        let lost = if other.diversity_lost { "; diversity lost: another judge's model is of the same family" } else { "" };
+        let _ = writeln!(
+            text,
+            "- Substituted: {} at `{}`, `{}` for `{}`{lost}",
+            other.agent,
+            other.turn,
+            on_one_line(&other.to),
+            on_one_line(&other.from)
+        );
     }
     if let Some(answer) = &view.answer {
         let label = options.iter().find(|(id, _)| *id == answer.option).map_or("", |(_, label)| label.as_str());

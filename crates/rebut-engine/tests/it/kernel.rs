@@ -1,8 +1,9 @@
 //! The kernel's promises beyond cases: what judges see, gates, notes, pausing, cancelling, forking, watching, limits.
 
 use rebut_engine::{
-    Desk, DeskOptions, Fork, Start,
+    Desk, DeskOptions, Fork, More, Start,
     agent::Role,
+    budget::Caps,
     debate::{Ask, Debate, Step},
     error::{DeskError, Halt},
     event::{Event, Limits, Started},
@@ -10,6 +11,7 @@ use rebut_engine::{
     memory::MemoryStore,
     model::{Answer, Fault, Model, Models, Request},
     outcome::{Ending, Outcome},
+    prompt::Prompt,
     record::{Hash, Place, Record},
     reply::Schema,
     report,
@@ -343,6 +345,76 @@ async fn the_time_for_a_whole_debate_is_a_limit_that_can_be_resumed() {
     let second = desk(&store, self::case("unanimous").model());
     let outcome = second.resume(id).await.expect("it resumes").outcome().await.expect("it ends");
     assert_eq!(outcome.outcome, Ending::Consensus);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cap_stops_a_debate_with_what_it_has_and_more_lets_it_go_on() {
+    let case = case("contested");
+    let whole = case.run(Arc::new(MemoryStore::new())).await.expect("it runs").1;
+    let capped = |calls| Start { limits: Some(Limits { caps: caps(calls), ..Limits::default() }), ..case.start.clone() };
+    for (calls, positions) in [(0, 0), (2, 0), (3, 3), (5, 3)] {
+        let (store, model) = (Arc::new(MemoryStore::new()), case.model());
+        let first = desk(&store, model.clone());
+        let (id, stopped) = first.run(capped(calls)).await.expect("it runs");
+        assert_eq!((stopped.outcome, model.calls().len() as u64), (Ending::Stopped, calls), "{}", stopped.summary);
+        assert!(stopped.summary.starts_with(&format!("the {calls} calls it may make are made")), "{}", stopped.summary);
+        let held = stopped.result.get("perspectives").and_then(Value::as_object).map_or(0, serde_json::Map::len);
+        assert_eq!(held, positions, "what stands is part of the outcome: {}", stopped.result);
+        let replayed = first.replay(id).await.expect("a stopped debate replays");
+        assert_eq!(replayed.outcome, *stopped);
+
+        let second = desk(&store, model.clone());
+        let same = second.resume(id).await.expect("it resumes").outcome().await.expect("it ends");
+        assert_eq!((same.outcome, model.calls().len() as u64), (Ending::Stopped, calls), "without more it goes nowhere");
+        let more = More { caps: caps(6), ..More::default() };
+        let done = second.resume_with(id, more).await.expect("it resumes").outcome().await.expect("it ends");
+        assert_eq!((&done, model.calls().len()), (&whole.outcome, 6), "no turn is asked twice");
+        assert!(second.replay(id).await.is_ok_and(|replayed| replayed.outcome == *whole.outcome));
+    }
+    let money = Limits { caps: Caps { cost_usd: Some(1.0), ..Caps::default() }, ..Limits::default() };
+    let unpriced = Arc::new(Only(Arc::new(Prompts { inner: case.model(), heard: Mutex::default() })));
+    let refused = Desk::new(Arc::new(MemoryStore::new()), unpriced).run(Start { limits: Some(money), ..case.start.clone() }).await;
+    let problem = refused.expect_err("nobody knows what it costs").to_string();
+    assert!(problem.contains("price"), "{problem}");
+}
+
+fn caps(calls: u64) -> Caps {
+    Caps { calls: Some(calls), ..Caps::default() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_prompt_of_a_debate_begins_with_the_same_rules_and_case() {
+    let case = case("contested");
+    let mut start = case.start.clone();
+    start.input["context"] = json!("The app is used on building sites. ".repeat(600));
+    let prompts = Arc::new(Prompts { inner: case.model(), heard: Mutex::default() });
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    Desk::new(store, Arc::new(Only(prompts.clone()))).run(start).await.expect("it runs");
+    let heard = prompts.heard.lock().expect("nobody panicked");
+    assert_eq!(heard.len(), 6);
+    let first = &heard[0];
+    for prompt in heard.iter() {
+        assert_eq!(prompt.system, first.system, "what a provider caches begins with the system part");
+        let same = prompt.user.bytes().zip(first.user.bytes()).take_while(|(a, b)| a == b).count();
+        assert!(prompt.stable_len() <= same, "what is called stable is shared: {} of {same}", prompt.stable_len());
+        assert!(prompt.stable_len() > 600 * 35, "and it holds the whole context");
+        let shared = (prompt.system.len() + prompt.stable_len()) * 100 / (prompt.system.len() + prompt.user.len());
+        assert!(shared >= 90, "only {shared} % of a prompt with a long context is shared");
+    }
+}
+
+/// Passes every request on, and keeps its prompt.
+struct Prompts {
+    inner: Arc<dyn Model>,
+    heard: Mutex<Vec<Prompt>>,
+}
+
+#[async_trait::async_trait]
+impl Model for Prompts {
+    async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
+        self.heard.lock().expect("nobody panicked").push(request.prompt.clone());
+        self.inner.ask(request).await
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -122,6 +122,9 @@ pub struct OutputData {
     /// What marks a failure, and where its message is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errors: Option<Vec<Pick>>,
+    /// Messages with such words are complaints about an answer that is there all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub harmless: Option<Vec<String>>,
     /// Answers that begin so are failures told as answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_text: Option<Vec<String>>,
@@ -223,6 +226,7 @@ impl OutputData {
             done: other.done.or(self.done),
             answer: other.answer.or(self.answer),
             errors: other.errors.or(self.errors),
+            harmless: other.harmless.or(self.harmless),
             error_text: other.error_text.or(self.error_text),
             cut: other.cut.or(self.cut),
             model: other.model.or(self.model),

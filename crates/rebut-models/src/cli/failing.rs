@@ -50,6 +50,7 @@ const SIGNS: &[(FaultKind, &[&str])] = &[
             "unauthenticated",
             "authentication",
             "auth method",
+            "auth type",
             "invalid api key",
             "invalid x-api-key",
             "api key not valid",
@@ -66,7 +67,7 @@ const SIGNS: &[(FaultKind, &[&str])] = &[
     ),
     (FaultKind::NotFound, &["model_not_found", "model not found", "unknown model", "no such model", "providermodelnotfound", "404"]),
     (FaultKind::Refused, &["content_filter", "content filter", "usage policy", "safety"]),
-    (FaultKind::Incomplete, &["stream disconnected", "stream closed", "premature close", "instead of calling the structured_output"]),
+    (FaultKind::Incomplete, &["stream disconnected", "stream closed", "premature close"]),
     (
         FaultKind::Network,
         &[
@@ -93,7 +94,7 @@ const LAST_LINES: usize = 4;
 
 impl Cli {
     /// The answer a run ended with, or why there is none.
-    pub(super) fn judged(&self, finished: &Finished<'_>, asked: Option<&str>) -> Result<Answer, Fault> {
+    pub(super) fn judged(&self, finished: &Finished<'_>) -> Result<Answer, Fault> {
         let mut reading = finished.reader.reading();
         let is_complete = finished.reader.is_done()
             || (finished.reader.ends_with_exit() && matches!(finished.end, End::Exited(status) if status.success()));
@@ -107,7 +108,7 @@ impl Cli {
             (None, true) => {
                 return Ok(Answer {
                     text: self.scrubber.scrub(said),
-                    model: reading.model.or_else(|| asked.map(str::to_owned)),
+                    model: reading.model,
                     usage,
                     finish: if reading.cut { Finish::Length } else { Finish::Complete },
                     ..Answer::default()
@@ -173,6 +174,8 @@ impl Cli {
     pub(super) fn fault(&self, kind: FaultKind, message: &str) -> Fault {
         let hint = match kind {
             FaultKind::Auth => self.data.login.as_deref(),
+            // Some try for minutes instead of saying so.
+            FaultKind::Timeout if self.is_signed_in() == Some(false) => self.data.login.as_deref(),
             FaultKind::Unavailable => self.data.install.as_deref(),
             _ => None,
         };

@@ -79,7 +79,7 @@ impl Cli {
     }
 
     /// By a variable or a file. On a Mac the login may be in the keychain, which is not looked into.
-    fn is_signed_in(&self) -> Option<bool> {
+    pub(super) fn is_signed_in(&self) -> Option<bool> {
         let home = self.user_home.as_deref().map(Path::new);
         let has_file = || self.data.login_files.iter().flatten().any(|file| home.is_some_and(|home| home.join(file).exists()));
         if self.has_key() || has_file() {

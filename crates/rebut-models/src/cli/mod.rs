@@ -85,7 +85,7 @@ impl Clis {
 
     /// The keys that CLIs are given, so that nothing that is recorded holds them.
     pub fn secrets(&self) -> Vec<String> {
-        self.clis.values().flat_map(|cli| secrets_in(&cli.passed)).collect()
+        self.clis.values().flat_map(|cli| secrets_in(&cli.passed).into_iter().chain(secrets_in(&cli.data.env))).collect()
     }
 }
 
@@ -103,7 +103,7 @@ impl Cli {
         let passed: BTreeMap<String, String> = names.filter_map(|name| Some((name.to_owned(), variable(name)?))).collect();
         Ok(Self {
             command: data.command.clone().unwrap_or_else(|| name.clone()),
-            scrubber: Scrubber::new(secrets_in(&passed)),
+            scrubber: Scrubber::new(secrets_in(&passed).into_iter().chain(secrets_in(&data.env))),
             user_home: variable("HOME"),
             temp: variable("TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from),
             version: OnceCell::new(),
@@ -144,7 +144,7 @@ impl Cli {
             let message = format!("its agent changed {file}, which holds its instructions; what it says this turn is not trusted");
             return Err(self.fault(FaultKind::InvalidReply, &message));
         }
-        self.judged(&finished, model)
+        self.judged(&finished)
     }
 }
 

@@ -127,7 +127,9 @@ impl<'a> Reader<'a> {
                 said.extend(text.filter(|text| !text.is_empty() && !said.contains(text)));
             }
         }
-        found.then(|| (kind, said.join(": ")))
+        let message = said.join(": ");
+        let is_harmless = self.output.harmless.iter().flatten().any(|words| message.contains(words.as_str()));
+        (found && !is_harmless).then_some((kind, message))
     }
 
     fn add(&mut self, event: Option<Value>) {

@@ -38,7 +38,7 @@ struct Scan {
 const POLITE: Duration = Duration::from_millis(300);
 /// How long a process that cannot be told yet is looked at again. One that is just becoming another program has no
 /// environment for a moment.
-const UNCLEAR: Duration = Duration::from_millis(200);
+const UNCLEAR: Duration = Duration::from_secs(1);
 /// How long killing may take; only what cannot be killed takes so long.
 const KILLING: Duration = Duration::from_secs(2);
 
@@ -168,6 +168,8 @@ mod system {
     const PARENT: usize = 1;
     const GROUP: usize = 2;
     const START: usize = 19;
+    /// The parent of all threads of the kernel.
+    const KERNEL: u32 = 2;
 
     /// When a process started.
     pub(super) fn start_of(number: u32) -> Option<u64> {
@@ -183,7 +185,8 @@ mod system {
         }
         let (parent, group) = (stat.get(PARENT)?.parse().ok()?, stat.get(GROUP)?.parse().ok()?);
         let environment = fs::read(format!("/proc/{number}/environ"));
-        let is_unclear = environment.as_ref().is_ok_and(Vec::is_empty);
+        // Threads of the kernel never have an environment, and never are ours.
+        let is_unclear = parent != KERNEL && environment.as_ref().is_ok_and(Vec::is_empty);
         let in_environment = || environment.is_ok_and(|all| all.split(|byte| *byte == 0).any(|entry| entry == marks.variable.as_bytes()));
         let holds_pipe = || {
             let held = |fd: u8| fs::read_link(format!("/proc/{number}/fd/{fd}")).is_ok_and(|link| marks.pipes.contains(&link));

@@ -54,10 +54,12 @@ impl Caller {
 
     /// Sends, and waits for the head of the answer.
     pub async fn send(&self, request: Request, deadlines: &Deadlines) -> Result<Response, Fault> {
-        match tokio::time::timeout_at(deadlines.first().0, self.client.execute(request)).await {
-            Ok(sent) => sent.map_err(|error| self.unsent(&error)),
-            Err(_) => Err(self.late(deadlines.first().1, false)),
-        }
+        let sent = self.client.execute(request);
+        let sent = match deadlines.first() {
+            None => sent.await,
+            Some((at, limit)) => tokio::time::timeout_at(at, sent).await.map_err(|_| self.late(limit, false))?,
+        };
+        sent.map_err(|error| self.unsent(&error))
     }
 
     /// The request could not be made, or the connection broke before anything came.

@@ -253,7 +253,7 @@ impl Endpoint {
     }
 
     /// Everything that must not come back out: the key, and headers that look like one.
-    pub(super) fn secrets(&self) -> Vec<Key> {
+    pub(crate) fn secrets(&self) -> Vec<Key> {
         let headers = self.headers.iter().filter(|(name, _)| is_secret_name(name)).map(|(_, value)| Key::new(value));
         self.key.iter().cloned().chain(headers).collect()
     }

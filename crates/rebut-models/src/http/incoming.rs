@@ -22,7 +22,7 @@ impl<'a> Incoming<'a> {
 
     /// Adds the next piece to `into`. Returns its length; `None` at the end.
     pub async fn next(&mut self, into: &mut Vec<u8>) -> Result<Option<usize>, Fault> {
-        let (until, limit) = if self.begun { self.deadlines.next() } else { self.deadlines.first() };
+        let (until, limit) = if self.begun { self.deadlines.next() } else { self.deadlines.first_piece() };
         match tokio::time::timeout_at(until, self.response.chunk()).await {
             Ok(Ok(Some(piece))) => {
                 self.begun |= !piece.is_empty();
@@ -98,8 +98,14 @@ impl Deadlines {
         Self { total: at(total), first_byte: at(timeouts.first_byte()), idle: timeouts.idle() }
     }
 
-    /// Until something has come.
-    pub fn first(&self) -> (Instant, Limit) {
+    /// Until something has come. Nothing when the whole time is over first: whoever asks watches that, and there is no
+    /// evidence to hand over yet, so that most calls need no timer of their own.
+    pub fn first(&self) -> Option<(Instant, Limit)> {
+        (self.first_byte.0 < self.total.0).then_some((self.first_byte.0, Limit::FirstByte(self.first_byte.1)))
+    }
+
+    /// Until the first piece behind the head has come.
+    fn first_piece(&self) -> (Instant, Limit) {
         self.or_total(self.first_byte.0, Limit::FirstByte(self.first_byte.1))
     }
 

@@ -14,7 +14,7 @@ mod table;
 mod verdict;
 mod words;
 
-use rebut_engine::model::{Answer, Fault, FaultKind, Finish, Model, Request, Usage};
+use rebut_engine::model::{Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage};
 
 /// Answers decide's turns without any model: the same input always gives the same output.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,6 +44,10 @@ impl Model for RehearsalModel {
 
     fn is_rehearsal(&self) -> bool {
         true
+    }
+
+    fn price(&self) -> Option<Price> {
+        Some(Price::FREE)
     }
 }
 

@@ -21,12 +21,6 @@ async fn a_deadline_says_which_one_it_was() {
         assert_eq!((hang.kind, hang.partial), (FaultKind::Timeout, None));
         assert!(hang.message.contains("within 0.2 s (timeouts.first_byte)"), "{}", hang.message);
 
-        let mut asking = Asking::new();
-        asking.time_left = Duration::from_secs_f64(SOON);
-        let late = once(row, false, &mut asking, |_| {}, || Behaviour::Hang).await.fault("no time");
-        assert_eq!(late.kind, FaultKind::Timeout);
-        assert!(late.message.contains("left for this turn"), "{}", late.message);
-
         let idle = |it: &mut Endpoint| it.timeouts.idle = Some(SOON);
         let stall = once(row, true, &mut Asking::new(), idle, || Behaviour::Stall("one two".to_owned())).await.fault("silence");
         assert_eq!((stall.kind, stall.partial.as_deref()), (FaultKind::Incomplete, Some("one two")), "{:?}", row.wire);

@@ -7,4 +7,5 @@ mod cli;
 mod deadlines;
 mod registry;
 mod script;
+mod sweep;
 mod wires;

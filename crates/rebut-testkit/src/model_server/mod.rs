@@ -23,7 +23,7 @@ use std::{
     io,
     net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{net::TcpListener, task::JoinHandle};
 use vendor::{Vendor, vendor_of};
@@ -38,6 +38,8 @@ pub struct ModelServer {
 /// A request as it arrived.
 #[derive(Clone, Debug)]
 pub struct Seen {
+    /// When it was there.
+    pub at: Instant,
     /// The client's side of the connection it came on.
     pub peer: SocketAddr,
     /// Method and path.
@@ -170,6 +172,7 @@ async fn handle(State(shared): State<Arc<Shared>>, ConnectInfo(peer): ConnectInf
     let body = to_bytes(body, 64 << 20).await.unwrap_or_default();
     let headers = parts.headers.iter().map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()));
     let seen = Seen {
+        at: Instant::now(),
         peer,
         line: format!("{} {}", parts.method, parts.uri),
         headers: headers.collect(),

@@ -3,8 +3,10 @@
 use super::follow;
 use crate::{
     app::{App, user},
+    auto,
+    budget::Budget,
     cli::{AskArgs, Cli, GlobalArgs},
-    context,
+    context, dry,
     error::CliError,
     output,
     paint::Paint,
@@ -12,11 +14,12 @@ use crate::{
 };
 use clap::CommandFactory;
 use rebut_engine::{
-    Desk, Start,
+    Start,
     formats::decide::{Choice, Input},
-    memory::MemoryStore,
+    model::{Models, Price},
     report, triage,
 };
+use rebut_models::Registry;
 use serde::Deserialize;
 use std::{
     path::{Path, PathBuf},
@@ -57,23 +60,29 @@ pub async fn decide(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> 
     output::check_files(&args.output)?;
     let (input, feature_dir) = input(&args, &app).await?;
     let config = app.config.decide()?;
-    let registry = app.registry()?;
-    let available = if panel::wants_auto(&args.panel, &app.config) { registry.find_models().await } else { Vec::new() };
+    let registry = Arc::new(app.registry()?);
+    let wants_auto = panel::wants_auto(&args.panel, &app.config);
+    let available = if wants_auto { auto::candidates(&registry, &app.clis).await } else { Vec::new() };
     let panel = panel::choose(&args.panel, &app.config, &app.project(), available)?;
+    let config = serde_json::to_value(&config).map_err(|error| CliError::failed(error.to_string()))?;
+    let budget = Budget::new(&args.budget, &app.config.budget);
     let start = Start {
         format: "decide".to_owned(),
         input: serde_json::to_value(&input).map_err(|error| CliError::failed(error.to_string()))?,
-        config: serde_json::to_value(&config).map_err(|error| CliError::failed(error.to_string()))?,
+        limits: Some(budget.limits("decide", &config)?),
+        config,
         agents: panel.agents,
         seed: args.seed,
         initiated_by: user(),
-        limits: None,
     };
-    if args.dry_run {
-        return dry_run(&app, registry, start).await;
+    if args.dry_run || args.estimate {
+        return foresee(&app, registry, start, &args).await;
     }
     if !global.quiet && !panel.chosen.is_empty() {
         eprintln!("{}", Paint::stderr(global.color).faint(&panel.chosen));
+    }
+    if !global.quiet {
+        announce(&app, &registry, &start, &budget).await?;
     }
     let store = rebut_store::SqliteStore::open(&app.place.database())?;
     let desk = app.desk_over(Arc::new(store), registry)?;
@@ -98,18 +107,47 @@ fn settings(args: &AskArgs) -> Vec<String> {
     set
 }
 
-/// Prints what the first round would send. The real format runs, over models that only show.
-async fn dry_run(app: &App, registry: rebut_models::Registry, start: Start) -> Result<u8, CliError> {
-    let shown = Arc::new(crate::dry::Shown::new(registry));
-    let desk = Desk::new(Arc::new(MemoryStore::new()), shown.clone());
-    let (_, outcome) = desk.run(start).await?;
-    for request in shown.take() {
-        output::print(&format!("{}\n\n", rebut_engine::clean::for_people(&request)))?;
+/// Prints what the first round would send and what the debate will take, or only the latter.
+async fn foresee(app: &App, registry: Arc<Registry>, start: Start, args: &AskArgs) -> Result<u8, CliError> {
+    let shown = dry::run(registry.clone(), start.clone()).await?;
+    let estimate = dry::estimate(&start, &shown, &|model| price_of(&registry, model))?;
+    if args.estimate {
+        match args.output.json {
+            true => output::print_json(&estimate)?,
+            false => output::print(&format!("{}\n", estimate.words()))?,
+        }
+        return Ok(0);
     }
+    for request in &shown {
+        output::print(&format!("{}\n\n", rebut_engine::clean::for_people(&request.text)))?;
+    }
+    output::print(&format!("estimate: {}\n", estimate.words()))?;
     if !app.global.quiet {
-        eprintln!("nothing was sent ({} requests shown); later rounds depend on the answers", outcome.degraded.len());
+        eprintln!("nothing was sent ({} requests shown); later rounds depend on the answers", shown.len());
     }
     Ok(0)
+}
+
+/// Says what the debate will take, where that costs money or is limited.
+async fn announce(app: &App, registry: &Arc<Registry>, start: &Start, budget: &Budget) -> Result<(), CliError> {
+    let costs = start.agents.iter().any(|agent| price_of(registry, &agent.model) != Some(Price::FREE));
+    if !costs && budget.is_empty() {
+        return Ok(());
+    }
+    let paint = Paint::stderr(app.global.color);
+    let shown = dry::run(registry.clone(), start.clone()).await?;
+    let estimate = dry::estimate(start, &shown, &|model| price_of(registry, model))?;
+    eprintln!("{}", paint.faint(&format!("estimate: {}", estimate.words())));
+    if !app.config.capped_twice.is_empty() {
+        let names = app.config.capped_twice.join(", ");
+        eprintln!("{}", paint.faint(&format!("{names}: your configuration and the project's both set it; the smaller counts")));
+    }
+    Ok(())
+}
+
+/// What a model costs; `None` when nobody knows, or nobody can be asked.
+fn price_of(registry: &Registry, model: &str) -> Option<Price> {
+    registry.open(model).ok().and_then(|model| model.price())
 }
 
 /// The question, options and context, from the flags or a file, and where each judge's words go.

@@ -27,7 +27,9 @@ pub fn init(global: &GlobalArgs, args: InitArgs) -> Result<u8, CliError> {
 pub fn run(global: &GlobalArgs, command: ConfigCommand) -> Result<u8, CliError> {
     match command {
         ConfigCommand::Show(args) => {
-            let text = App::open(global, &[])?.config.to_toml()?;
+            let app = App::open(global, &[])?;
+            // A header or variable in it may be a secret.
+            let text = app.scrubber(&app.registry()?).scrub(app.config.to_toml()?);
             if args.json {
                 let table: toml::Table = toml::from_str(&text).map_err(|error| CliError::failed(error.to_string()))?;
                 output::print_json(&table)?;

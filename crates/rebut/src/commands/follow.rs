@@ -22,6 +22,9 @@ pub async fn follow(app: &App, desk: &Desk, running: Running, args: &OutputArgs)
     }
     let outcome = ended?;
     output::result(desk, &view, args, app).await?;
+    if let Some(command) = text::go_on(&view).filter(|_| args.json || args.stream_json) {
+        eprintln!("stopped at a limit; go on with: {command}");
+    }
     if outcome.outcome == Ending::Contested && !args.json && !args.stream_json {
         offer_choice(app, desk, &view, &mut interrupts).await?;
     }

@@ -3,12 +3,14 @@
 use super::follow;
 use crate::{
     app::{App, user},
+    budget::Budget,
     cli::{ExportArgs, ForkArgs, Form, GlobalArgs, ImportArgs, ReplayArgs, ResumeArgs, RmArgs},
+    config::BudgetSection,
     error::CliError,
     output,
 };
 use rebut_engine::{
-    Desk, Fork,
+    Desk, Fork, More,
     clean::for_people,
     memory::MemoryStore,
     portable::Portable,
@@ -21,13 +23,14 @@ pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliErro
     let app = App::open(global, &[])?;
     output::check_files(&args.output)?;
     let desk = app.desk()?;
-    let Some(id) = &args.id else { return resume_all(&desk).await };
+    let more = Budget::new(&args.budget, &BudgetSection::default()).more();
+    let Some(id) = &args.id else { return resume_all(&desk, more).await };
     let id = desk.find(id).await?.id;
-    let running = desk.resume(id).await?;
+    let running = desk.resume_with(id, more).await?;
     follow::follow(&app, &desk, running, &args.output).await
 }
 
-async fn resume_all(desk: &Desk) -> Result<u8, CliError> {
+async fn resume_all(desk: &Desk, more: More) -> Result<u8, CliError> {
     let mut open = desk.sessions(&Filter { status: Some(Status::Running), ..Filter::default() }).await?;
     open.extend(desk.sessions(&Filter { status: Some(Status::Paused), ..Filter::default() }).await?);
     if open.is_empty() {
@@ -35,7 +38,7 @@ async fn resume_all(desk: &Desk) -> Result<u8, CliError> {
     }
     let mut running = Vec::new();
     for session in open {
-        match desk.resume(session.id).await {
+        match desk.resume_with(session.id, more).await {
             Ok(run) => running.push(run),
             Err(error) => eprintln!("{}: {error}", session.id.short()),
         }
@@ -59,7 +62,7 @@ pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliErro
     let app = App::open(global, &[])?;
     let (desk, id) = match read_journal(&args.what)? {
         Some(file) => {
-            let desk = app.desk_over(Arc::new(MemoryStore::new()), app.registry()?)?;
+            let desk = app.desk_over(Arc::new(MemoryStore::new()), Arc::new(app.registry()?))?;
             let id = file.debate;
             let keys: Vec<String> = file.checkpoints.iter().map(|checkpoint| checkpoint.key.clone()).collect();
             desk.import(file, &keys).await?;
@@ -89,7 +92,8 @@ pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
     output::check_files(&args.output)?;
     let desk = app.desk()?;
     let id = desk.find(&args.id.id).await?.id;
-    let mut fork = Fork { at: args.at, initiated_by: user(), ..Fork::default() };
+    let more = Budget::new(&args.budget, &app.config.budget).more();
+    let mut fork = Fork { at: args.at, initiated_by: user(), more, ..Fork::default() };
     fork.config.extend(args.threshold.map(|value| ("consensus_threshold".to_owned(), value.into())));
     fork.config.extend(args.rounds.map(|value| ("max_rounds".to_owned(), value.into())));
     for text in &args.models {

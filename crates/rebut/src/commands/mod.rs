@@ -9,6 +9,7 @@ mod follow;
 mod keep;
 mod look;
 mod meta;
+mod models;
 mod steer;
 mod triage;
 
@@ -46,6 +47,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Demo(args)) => demo::run(&global, args).await,
         Some(Command::Init(args)) => config::init(&global, args),
         Some(Command::Doctor(args)) => doctor::run(&global, args).await,
+        Some(Command::Models(args)) => models::run(&global, args).await,
         Some(Command::Config(command)) => config::run(&global, command),
         Some(Command::Schema(args)) => meta::schema(args),
         Some(Command::Roles(args)) => meta::roles(&global, args),

@@ -3,6 +3,7 @@
 use super::ask::parse_options;
 use crate::{
     app::{App, user},
+    budget::Budget,
     cli::{GlobalArgs, TriageArgs},
     context,
     error::CliError,
@@ -26,7 +27,10 @@ pub async fn run(global: &GlobalArgs, args: TriageArgs) -> Result<u8, CliError> 
     let options = parse_options(&args.options)?.len();
     let rules = triage(&args.question, options, &context.text);
     let asked = match &args.model {
-        Some(model) => Some(ask(&app, model, &Input { question: args.question, options, context: context.text }).await?),
+        Some(model) => {
+            let budget = Budget::new(&args.budget, &app.config.budget);
+            Some(ask(&app, model, budget, &Input { question: args.question, options, context: context.text }).await?)
+        }
         None => None,
     };
     if args.json {
@@ -53,12 +57,14 @@ pub async fn run(global: &GlobalArgs, args: TriageArgs) -> Result<u8, CliError> 
 }
 
 /// Asks a model, through the journal like any other turn.
-async fn ask(app: &App, model: &str, input: &Input) -> Result<Arc<Outcome>, CliError> {
+async fn ask(app: &App, model: &str, budget: Budget, input: &Input) -> Result<Arc<Outcome>, CliError> {
     let role = roles::find(&app.project(), "neutral")?;
+    let config = app.config.format("triage")?;
     let start = Start {
         format: "triage".to_owned(),
         input: serde_json::to_value(input).map_err(|error| CliError::failed(error.to_string()))?,
-        config: app.config.format("triage")?,
+        limits: Some(budget.limits("triage", &config)?),
+        config,
         agents: vec![role.played_by(model)],
         initiated_by: user(),
         ..Start::default()

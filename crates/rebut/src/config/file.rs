@@ -1,10 +1,11 @@
 //! The form of `rebut.toml`. Unknown keys are errors.
 
+use crate::budget::Span;
 use rebut_engine::{
     agent::Effort,
     formats::{decide, triage},
 };
-use rebut_models::ProviderData;
+use rebut_models::{CliData, ProviderData};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,6 +22,11 @@ pub struct ConfigFile {
     /// OpenAI-compatible endpoints by name; built-in ones can be changed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub providers: BTreeMap<String, ProviderData>,
+    /// Agent programs by name; built-in ones can be changed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub clis: BTreeMap<String, CliData>,
+    /// What a debate may use at most.
+    pub budget: BudgetSection,
     /// What may be sent.
     pub context: ContextSection,
     /// Settings of decide.
@@ -29,23 +35,49 @@ pub struct ConfigFile {
     /// Settings of triage with a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub triage: Option<Partial<triage::Config>>,
-    /// Whom you let your keys go to; only in your own file, never in a project's.
+    /// Whom you let your keys go to and which programs you let run; only in your own file, never in a project's.
     #[serde(skip_serializing_if = "TrustSection::is_empty")]
     pub trust: TrustSection,
 }
 
-/// Whom the user lets keys go to.
+/// Whom the user lets keys go to, and which programs run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrustSection {
     /// Hosts that a project's file may name as providers with a key.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
+    /// Agent programs that a project's file may describe, each as `NAME@HASH` of that description.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clis: Vec<String>,
 }
 
 impl TrustSection {
-    fn is_empty(&self) -> bool {
-        self.hosts.is_empty()
+    /// Whether nobody is trusted.
+    pub fn is_empty(&self) -> bool {
+        self.hosts.is_empty() && self.clis.is_empty()
     }
+}
+
+/// What a debate may use at most; what is left out has no cap.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BudgetSection {
+    /// US dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<f64>,
+    /// Tokens, input and output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// Calls, retries included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_calls: Option<u64>,
+    /// Time for a whole run, e.g. `10m`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_time: Option<Span>,
+    /// Whether models of unknown price may run under `max_cost`, where they count nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allow_unknown_price: Option<bool>,
 }
 
 /// A section in which every key may be missing, but no unknown one may stand.

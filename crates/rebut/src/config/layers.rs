@@ -1,6 +1,6 @@
 //! Finding, reading and joining configuration files; errors name the file, the line and the nearest known key.
 
-use super::file::ConfigFile;
+use super::file::{BudgetSection, ConfigFile};
 use crate::error::CliError;
 use rebut_engine::formats::FORMATS;
 use serde::de::DeserializeOwned;
@@ -74,6 +74,17 @@ pub fn merge(under: &mut toml::Table, over: toml::Table) {
             }
         }
     }
+}
+
+/// The caps of all files, and which of them two files set.
+pub fn budget(layers: &[Layer]) -> Result<(BudgetSection, Vec<&'static str>), CliError> {
+    let (mut joined, mut shared) = (BudgetSection::default(), Vec::new());
+    for layer in layers {
+        let file: ConfigFile = typed(&layer.path.display().to_string(), &layer.table)?;
+        shared.extend(joined.shared_with(&file.budget));
+        joined = joined.tightened_by(file.budget);
+    }
+    Ok((joined, shared))
 }
 
 /// The table behind `decide.max_rounds=3`.

@@ -1,15 +1,16 @@
 //! The configuration: `rebut.toml` of the project over the user's file over the presets, resolved once.
 
+mod budget;
 mod file;
 mod layers;
 mod trust;
 
-pub use file::{ConfigFile, ContextSection, Defaults, Member, PanelSection, TrustSection};
+pub use file::{BudgetSection, ConfigFile, ContextSection, Defaults, Member, PanelSection, TrustSection};
 pub use layers::{Layer, Origin, read_file};
 
 use crate::error::CliError;
 use rebut_engine::formats::{FORMATS, decide};
-use rebut_models::ProviderData;
+use rebut_models::{CliData, ProviderData};
 use serde_json::Value;
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -24,6 +25,12 @@ pub struct Config {
     pub panels: BTreeMap<String, PanelSection>,
     /// Endpoints by name.
     pub providers: BTreeMap<String, ProviderData>,
+    /// Agent programs by name.
+    pub clis: BTreeMap<String, CliData>,
+    /// What a debate may use at most, unless a flag says otherwise.
+    pub budget: BudgetSection,
+    /// Caps that two files set, so that the smaller counts.
+    pub capped_twice: Vec<&'static str>,
     /// Which files are never sent.
     pub deny: Vec<String>,
     formats: toml::Table,
@@ -38,6 +45,11 @@ impl Config {
         for layer in &layers {
             layers::merge(&mut merged, layer.table.clone());
         }
+        let (budget, capped_twice) = layers::budget(&layers)?;
+        if merged.contains_key("budget") {
+            let table = toml::Table::try_from(budget).map_err(|error| CliError::failed(error.to_string()))?;
+            merged.insert("budget".to_owned(), toml::Value::Table(table));
+        }
         for text in overrides {
             layers::merge(&mut merged, layers::override_table(text)?);
         }
@@ -47,6 +59,9 @@ impl Config {
             defaults: file.defaults,
             panels: file.panels,
             providers: file.providers,
+            clis: file.clis,
+            budget: file.budget,
+            capped_twice,
             deny: file.context.deny,
             formats: FORMATS.iter().filter_map(|format| Some((format.name.to_owned(), merged.get(format.name)?.clone()))).collect(),
         })
@@ -69,6 +84,8 @@ impl Config {
             defaults: self.defaults.clone(),
             panels: self.panels.clone(),
             providers: self.providers.clone(),
+            clis: self.clis.clone(),
+            budget: self.budget.clone(),
             context: ContextSection { deny: self.deny.clone() },
             decide: None,
             triage: None,

@@ -1,10 +1,12 @@
-//! A key goes only where its owner lets it go: a project's file cannot send the user's keys to a host of its own.
+//! A key goes only where its owner lets it go, and only programs the user chose run: a project's file cannot send keys to a host of its
+//! own, nor have a program of its own started.
 
 use super::{ConfigFile, Layer, Origin};
 use crate::error::CliError;
-use rebut_models::{ProviderData, registry::built_in};
+use rebut_engine::record::Hash;
+use rebut_models::{CliData, ProviderData, registry::built_in};
 
-/// Refuses a project file that would send a key to a host the user has not chosen. A file named on the command line is a choice.
+/// Refuses a project file that would send a key to a host, or start a program, that the user has not chosen. A file named on the command line is a choice.
 pub fn check(layers: &[Layer], origin: &Origin) -> Result<(), CliError> {
     let parse = |layer: &Layer| super::layers::typed::<ConfigFile>(&layer.path.display().to_string(), &layer.table);
     let mut user = ConfigFile::default();
@@ -16,18 +18,35 @@ pub fn check(layers: &[Layer], origin: &Origin) -> Result<(), CliError> {
     }
     for layer in layers.iter().filter(|layer| layer.is_project) {
         let project = parse(layer)?;
-        if !project.trust.hosts.is_empty() {
+        if !project.trust.is_empty() {
             return Err(CliError::usage(format!("{}: [trust] is for your own configuration file only", layer.path.display())));
         }
         for (name, data) in &project.providers {
             check_provider(name, data, &user).map_err(|(key, host)| {
                 let message = format!("{}: provider `{name}` would send the key in {key} to {host}", layer.path.display());
-                let file = origin.user_file().map_or_else(|| "your own configuration".to_owned(), |file| file.display().to_string());
-                CliError::usage(message).hint(format!("if you trust that host, add to {file}:  [trust] hosts = [\"{host}\"]"))
+                CliError::usage(message).hint(format!("if you trust that host, add to {}:  [trust] hosts = [\"{host}\"]", own_file(origin)))
             })?;
+        }
+        for (name, data) in &project.clis {
+            let mark = mark(name, data)?;
+            if !user.trust.clis.contains(&mark) {
+                let message = format!("{}: [clis.{name}] would have a program started", layer.path.display());
+                let hint = format!("read that section; if you trust it, add to {}:  [trust] clis = [\"{mark}\"]", own_file(origin));
+                return Err(CliError::usage(message).hint(hint));
+            }
         }
     }
     Ok(())
+}
+
+/// What trust in a section is written as. It goes with the section's content: a changed one must be trusted anew.
+fn mark(name: &str, data: &CliData) -> Result<String, CliError> {
+    let content = serde_json::to_vec(data).map_err(|error| CliError::failed(error.to_string()))?;
+    Ok(format!("{name}@{}", &Hash::of(&content).to_string()[..32]))
+}
+
+fn own_file(origin: &Origin) -> String {
+    origin.user_file().map_or_else(|| "your own configuration".to_owned(), |file| file.display().to_string())
 }
 
 /// The key's variable and the host, if that host was not chosen for it.

@@ -21,6 +21,7 @@ fn every_event_setting_role_provider_and_exit_code_is_explained() {
     all_in("docs/src/decide.md", preset.keys().map(|key| format!("`{key}`")));
     all_in("docs/src/panels.md", agent::BUILT_IN.iter().map(|(role, _)| format!("`{role}`")));
     all_in("docs/src/panels.md", rebut_models::registry::built_in().keys().map(|name| format!("`{name}`")));
+    all_in("docs/src/panels.md", rebut_models::cli::built_in().keys().map(|name| format!("`{name}`")));
     let endings =
         [Ending::Consensus, Ending::NoQuorum, Ending::Contested, Ending::NoModel, Ending::Stopped, Ending::Rejected, Ending::Cancelled];
     all_in("docs/src/cli.md", endings.iter().map(|ending| format!("| {} |", ending.exit_code())));

@@ -37,13 +37,29 @@ pub struct Started {
 impl Rebut {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        fs::create_dir(dir.path().join("work")).expect("a working directory");
+        for name in ["work", "bin", "tmp"] {
+            fs::create_dir(dir.path().join(name)).expect("a directory");
+        }
         Self { dir, variables: Vec::new() }
     }
 
     /// Sets a variable for every later run.
     pub fn set(&mut self, name: &str, value: &str) {
         self.variables.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Puts a shell script on the path, which has nothing else.
+    pub fn program(&self, name: &str, script: &str) {
+        let path = self.dir.path().join("bin").join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a script");
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
+    }
+
+    /// Writes the user's own configuration. Model servers that happen to run on this machine are out of reach.
+    pub fn user_config(&self, text: &str) {
+        let names = ["ollama", "lmstudio", "llamacpp", "vllm"];
+        let nobody = names.map(|name| format!("[providers.{name}]\nbase_url = \"http://127.0.0.1:9/v1\"\n")).concat();
+        self.write("../.config/rebut/config.toml", &format!("{nobody}{text}"));
     }
 
     /// A path below the working directory.
@@ -67,7 +83,9 @@ impl Rebut {
 
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rebut"));
-        command.env_clear().env("HOME", self.dir.path()).env("PATH", "").env("USER", "tester").env("REBUT_DATA", self.data());
+        let below = |name: &str| self.dir.path().join(name);
+        command.env_clear().env("HOME", below("")).env("PATH", below("bin")).env("TMPDIR", below("tmp"));
+        command.env("USER", "tester").env("REBUT_DATA", self.data());
         command.envs(self.variables.iter().cloned()).current_dir(self.path("")).stdin(Stdio::null()).args(args);
         command
     }
@@ -115,10 +133,14 @@ impl Rebut {
 
     /// Whether any file of the installation holds these bytes.
     pub fn holds(&self, needle: &str) -> bool {
-        files_below(self.dir.path()).iter().any(|file| {
-            let bytes = fs::read(file).expect("a readable file");
-            bytes.windows(needle.len()).any(|window| window == needle.as_bytes())
-        })
+        !self.holding(needle).is_empty()
+    }
+
+    /// Every file of the installation that holds these bytes.
+    pub fn holding(&self, needle: &str) -> Vec<PathBuf> {
+        let mut files = files_below(self.dir.path());
+        files.retain(|file| fs::read(file).expect("a readable file").windows(needle.len()).any(|window| window == needle.as_bytes()));
+        files
     }
 }
 
@@ -178,6 +200,22 @@ impl Drop for Started {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A program that speaks like claude: tells its version, else prints these lines as its result.
+pub fn claude_like(before: &str, result: &Value) -> String {
+    let result = result.to_string().replace('\'', "'\\''");
+    format!("if [ \"$1\" = --version ]; then echo '2.1.9 (Claude Code)'; exit; fi\n{before}\nprintf '%s\\n' '{result}'")
+}
+
+/// The event with which claude ends, holding this answer.
+pub fn claude_result(answer: &str) -> Value {
+    let answer: Value = serde_json::from_str(answer).expect("an answer in JSON");
+    serde_json::json!({
+        "type": "result", "subtype": "success", "is_error": false, "result": "", "structured_output": answer, "total_cost_usd": 0.01,
+        "usage": {"input_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 5},
+        "modelUsage": {"claude-haiku-test": {}},
+    })
 }
 
 /// A script: headings with what is said there; lines that start with `!` are commands to the script.

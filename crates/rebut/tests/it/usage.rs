@@ -117,7 +117,7 @@ fn what_rebut_says_about_itself_is_well_formed() {
     assert!(rebut.expect(0, &["config", "path"]).contains("work/rebut.toml"));
     let doctor = rebut.run(&["doctor", "--json"]);
     let findings: serde_json::Value = serde_json::from_str(&doctor.stdout).expect("JSON");
-    assert_eq!((&findings["problem"], doctor.code == 0), (&serde_json::Value::Null, findings["usable"] == true));
+    assert_eq!((&findings["store"]["problem"], doctor.code == 0), (&serde_json::Value::Null, findings["usable"] == true));
     let triage = rebut.json(0, &["triage", "What time is it?", "--json"]);
     assert_eq!(triage["advice"], "single");
     let demo = rebut.run(&["demo", "--fast"]);

@@ -82,6 +82,11 @@ pub enum WireKind {
 }
 
 impl WireKind {
+    /// The word for it in configurations.
+    pub fn name(self) -> &'static str {
+        self.wire().name
+    }
+
     pub(crate) fn wire(self) -> &'static Wire {
         let row = WIRES.iter().find(|(kind, _)| *kind == self);
         &row.expect("every kind has a row, as a test shows").1

@@ -8,6 +8,8 @@ use std::{fs, process::Command, time::Duration};
 const DATA: &str = r#"
 [bad]
 args = [["--", "{prompt}"]]
+login_files = [".bad/login"]
+login = "sign in"
 idle_s = 3600
 grace_ms = 100
 context_files = ["CONTEXT.md"]
@@ -49,7 +51,10 @@ const ROWS: &[Row] = &[
     row(
         "output without end or result",
         r#"while :; do echo '{"type":"busy"}'; sleep 0.1; done"#,
-        Fault(FaultKind::Timeout, "no result in time"),
+        Fault(
+            FaultKind::Timeout,
+            "no result in time: {\"type\":\"busy\"} | {\"type\":\"busy\"} | {\"type\":\"busy\"} | {\"type\":\"busy\"} (try: sign in)",
+        ),
     ),
     row("a result, then never exits", "RESULT\ntrap '' TERM HUP INT\nwhile :; do sleep 1000; done", Answer),
     row("a flood on standard output", "exec yes '{\"type\":\"busy\"}'", Fault(FaultKind::TooLarge, "more than is read")),

@@ -24,10 +24,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "claude",
         version: "2.1.325 (Claude Code)",
-        prints: r#"{"type":"system","subtype":"init","model":"sonnet"}
-{"type":"assistant","message":{"model":"claude-sonnet-5","content":[{"type":"text","text":"thinking aloud"}]}}
-{"type":"result","subtype":"success","is_error":false,"api_error_status":null,"result":"as text","structured_output":{"pick":"A"},"stop_reason":"end_turn","total_cost_usd":0.25,"usage":{"input_tokens":100,"cache_creation_input_tokens":10,"cache_read_input_tokens":5,"output_tokens":7,"output_tokens_details":{"thinking_tokens":3}},"modelUsage":{"claude-sonnet-5":{"outputTokens":7}}}
-"#,
+        prints: include_str!("printed/claude.jsonl"),
         model: Some("claude-sonnet-5"),
         usage: usage(110, 5, 7, 3, Some(0.25)),
         program: "claude 2.1.325",
@@ -35,11 +32,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "codex",
         version: "codex-cli 0.166.0",
-        prints: r#"{"type":"thread.started","thread_id":"t"}
-{"type":"item.completed","item":{"id":"item_0","type":"error","message":"Model metadata not found, 401 of them"}}
-{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"a first thought"}}
-{"type":"item.completed","item":{"id":"item_2","type":"agent_message","text":"{\"pick\":\"A\"}"}}
-{"type":"turn.completed","usage":{"input_tokens":100,"cached_input_tokens":40,"output_tokens":17,"reasoning_output_tokens":9}}"#,
+        prints: include_str!("printed/codex.jsonl"),
         model: None,
         usage: usage(60, 40, 17, 9, None),
         program: "codex 0.166.0",
@@ -47,8 +40,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "gemini",
         version: "0.61.0",
-        prints: "Loaded cached credentials.\n{\n  \"session_id\": \"s\",\n  \"response\": \"{\\\"pick\\\":\\\"A\\\"}\",\n  \"stats\": {\"models\": {\"gemini-2.5-flash\": \
-                 {\"tokens\": {\"input\": 90, \"prompt\": 100, \"candidates\": 17, \"cached\": 10, \"thoughts\": 4}}}}\n}",
+        prints: include_str!("printed/gemini.json"),
         model: Some("gemini-2.5-flash"),
         usage: usage(90, 10, 21, 4, None),
         program: "gemini 0.61.0",
@@ -56,7 +48,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "qwen",
         version: "0.24.4",
-        prints: r#"[{"type":"system","subtype":"init","model":"m"},{"type":"assistant","message":{"content":[]}},{"type":"result","is_error":false,"result":"{\"pick\":\"A\"}","usage":{"input_tokens":300,"output_tokens":34,"cache_read_input_tokens":100},"stats":{"models":{"qwen3":{"tokens":{"thoughts":2}}}}}]"#,
+        prints: include_str!("printed/qwen.json"),
         model: Some("qwen3"),
         usage: usage(200, 100, 34, 2, None),
         program: "qwen 0.24.4",
@@ -64,10 +56,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "opencode",
         version: "1.18.33",
-        prints: r#"{"type":"step_start","part":{"type":"step-start"}}
-{"type":"step_finish","part":{"reason":"tool-calls","tokens":{"input":10,"output":1,"reasoning":0,"cache":{"write":0,"read":0}},"cost":0}}
-{"type":"text","part":{"type":"text","text":"{\"pick\":\"A\"}"}}
-{"type":"step_finish","part":{"reason":"stop","tokens":{"input":50,"output":7,"reasoning":2,"cache":{"write":5,"read":20}},"cost":0}}"#,
+        prints: include_str!("printed/opencode.jsonl"),
         model: None,
         usage: usage(65, 20, 10, 2, None),
         program: "opencode 1.18.33",
@@ -138,6 +127,9 @@ async fn told_failures_have_their_class() {
         assert_eq!(fault.kind, kind, "{name}: {fault}");
         assert!(fault.message.contains(words), "{name}: {fault}");
     }
+    let plain = r#"[{"type":"assistant","message":{"content":[{"type":"text","text":"{}"}]}},{"type":"result","is_error":true,
+        "error":{"message":"Model produced plain text instead of calling the structured_output tool as required"}}]"#;
+    assert_eq!(said(row("qwen"), plain).await.expect("an answer").text, "{}");
     let cut =
         said(row("claude"), r#"{"type":"result","is_error":false,"stop_reason":"max_tokens","result":"ha"}"#).await.expect("an answer");
     assert_eq!(cut.finish, Finish::Length);

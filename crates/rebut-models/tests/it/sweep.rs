@@ -1,0 +1,247 @@
+//! Faults from the server to the outcome: real requests through the kernel's one retry loop, counted where they arrive.
+
+use futures_util::future::join_all;
+use rebut_engine::{
+    Desk, DeskOptions, More, Start,
+    agent::{Agent, Role},
+    budget::{Amount, Caps},
+    event::{Event, Limits},
+    memory::MemoryStore,
+    model::{Allowance, FaultKind, Price},
+    outcome::{Ending, Outcome},
+    record::Record,
+};
+use rebut_models::{ProviderData, Registry, http::Timeouts};
+use rebut_testkit::model_server::{Behaviour, Ending as Ended, ModelServer, Said, Seen, completion};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+const GOOD: &str = r#"{"option":"A","confidence":0.9,"summary":"Simple.","claims":["It is simple."],"flips_if":"it were not"}"#;
+
+/// What a server does with its n-th request.
+type Act = fn(usize) -> Behaviour;
+
+fn good() -> Behaviour {
+    Behaviour::Say(GOOD.to_owned())
+}
+
+fn refused(status: u16, headers: &[(&'static str, &str)], body: Value) -> Behaviour {
+    let headers = [("content-type", "application/json")].iter().chain(headers).map(|(name, value)| (*name, (*value).to_owned())).collect();
+    Behaviour::Send { status, headers, body: body.to_string().into_bytes() }
+}
+
+fn failing(status: u16, headers: &[(&'static str, &str)]) -> Behaviour {
+    refused(status, headers, json!({"error": {"message": "not now"}}))
+}
+
+/// A provider over that address which gives up on silence soon.
+fn provider(base_url: String) -> ProviderData {
+    let timeouts = Timeouts { first_byte: Some(0.5), idle: Some(0.5), ..Timeouts::default() };
+    ProviderData { base_url: Some(base_url), timeouts: Some(timeouts), ..ProviderData::default() }
+}
+
+fn desk(providers: BTreeMap<String, ProviderData>) -> Desk {
+    let registry = Registry::new(".", &providers, &|_| None).expect("the data is usable");
+    Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(registry), DeskOptions::default())
+}
+
+fn judge(name: &str, model: &str) -> Agent {
+    Agent { name: name.into(), ..Role::built_in("risk").expect("a built-in role").played_by(model) }
+}
+
+fn start(agents: Vec<Agent>, limits: Limits) -> Start {
+    let config = rebut_engine::formats::decide::Config { max_rounds: 1, min_judges: 1, ..Default::default() };
+    Start {
+        format: "decide".to_owned(),
+        input: json!({"question": "Which?", "options": [{"id": "A", "label": "This"}, {"id": "B", "label": "That"}]}),
+        config: serde_json::to_value(config).expect("settings are JSON"),
+        agents,
+        seed: Some(7),
+        limits: Some(limits),
+        ..Start::default()
+    }
+}
+
+const THREE_TRIES: fn() -> Limits = || Limits { turn_seconds: 20, attempts: 3, ..Limits::default() };
+
+/// How many attempts a journal holds.
+fn attempts(records: &[Record]) -> usize {
+    records.iter().filter(|record| record.kind == "turn.started").count()
+}
+
+async fn run(desk: &Desk, start: Start) -> (Arc<Outcome>, Vec<Record>) {
+    let (id, outcome) = desk.run(start).await.expect("it runs");
+    (outcome, desk.records(id).await.expect("a journal"))
+}
+
+/// A row: what the server does, how many requests it must see, why the judge is missing (nothing: it answered), and the
+/// least time between the first two requests.
+type Row = (&'static str, Act, usize, Option<FaultKind>, u64);
+
+const ROWS: &[Row] = &[
+    ("limited, asks for 80 ms", |n| if n == 0 { failing(429, &[("retry-after-ms", "80")]) } else { good() }, 2, None, 80),
+    ("limited, asks for a second", |n| if n == 0 { failing(429, &[("retry-after", "1")]) } else { good() }, 2, None, 1000),
+    ("limited, asks for years", |_| failing(429, &[("retry-after", "1000000000")]), 1, Some(FaultKind::RateLimited), 0),
+    ("limited, asks for the past", |n| if n == 0 { failing(429, &[("retry-after", "-5")]) } else { good() }, 2, None, 0),
+    ("overloaded", |n| if n == 0 { failing(529, &[]) } else { good() }, 2, None, 500),
+    (
+        "nothing left to spend",
+        |_| {
+            refused(
+                429,
+                &[("retry-after", "1")],
+                json!({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}),
+            )
+        },
+        1,
+        Some(FaultKind::Quota),
+        0,
+    ),
+    ("payment required", |_| failing(402, &[]), 1, Some(FaultKind::Quota), 0),
+    ("fails, then works", |n| if n == 0 { failing(500, &[]) } else { good() }, 2, None, 500),
+    ("fails for good", |_| failing(503, &[("retry-after-ms", "20")]), 3, Some(FaultKind::Server), 0),
+    ("bad request", |_| failing(400, &[]), 1, Some(FaultKind::BadRequest), 0),
+    ("wrong key", |_| failing(401, &[]), 1, Some(FaultKind::Auth), 0),
+    ("forbidden", |_| failing(403, &[]), 1, Some(FaultKind::Auth), 0),
+    ("no such model", |_| failing(404, &[]), 1, Some(FaultKind::NotFound), 0),
+    ("not processable", |_| failing(422, &[]), 1, Some(FaultKind::BadRequest), 0),
+    (
+        "longer than it reads",
+        |_| refused(400, &[], json!({"error": {"message": "maximum context length is 8192 tokens", "code": "context_length_exceeded"}})),
+        1,
+        Some(FaultKind::TooLong),
+        0,
+    ),
+    ("breaks off once", |n| if n == 0 { broken() } else { good() }, 2, None, 500),
+    ("breaks off always", |_| broken(), 2, Some(FaultKind::Incomplete), 500),
+    ("silent", |_| Behaviour::Hang, 2, Some(FaultKind::Timeout), 500),
+    (
+        "a page instead",
+        |n| {
+            if n < 2 {
+                Behaviour::Send {
+                    status: 200,
+                    headers: vec![("content-type", "text/html".to_owned())],
+                    body: b"<html>Sign in</html>".to_vec(),
+                }
+            } else {
+                good()
+            }
+        },
+        3,
+        None,
+        500,
+    ),
+    ("says nothing", |_| Behaviour::Say(" ".to_owned()), 3, Some(FaultKind::Empty), 500),
+    ("declines", |_| Behaviour::Give(Said { ending: Ended::Filtered, ..Said::text("") }), 1, Some(FaultKind::Refused), 0),
+    ("prose, then an answer", |n| if n == 0 { Behaviour::Say("I would go for A.".to_owned()) } else { good() }, 2, None, 0),
+    ("prose for ever", |_| Behaviour::Say("I would go for A.".to_owned()), 2, Some(FaultKind::InvalidReply), 0),
+    (
+        "cut at its limit",
+        |_| Behaviour::Give(Said { ending: Ended::Length, ..Said::text("{\"option\": \"A\", \"summ") }),
+        2,
+        Some(FaultKind::InvalidReply),
+        0,
+    ),
+];
+
+fn broken() -> Behaviour {
+    let whole = completion(GOOD);
+    Behaviour::Break { kind: "application/json", body: whole.as_bytes()[..whole.len() / 2].to_vec() }
+}
+
+#[tokio::test]
+async fn every_class_of_fault_makes_the_requests_it_should() {
+    join_all(ROWS.iter().map(|(name, act, requests, missing, gap)| async move {
+        let server = ModelServer::start(|number, _: &Seen| act(number)).await.expect("a port");
+        let desk = desk([("p".to_owned(), provider(server.base_url()))].into());
+        let (outcome, records) = run(&desk, start(vec![judge("risk", "p:m")], THREE_TRIES())).await;
+        let seen = server.seen();
+        assert_eq!(seen.len(), *requests, "{name}: {:?}", outcome.degraded);
+        assert_eq!(attempts(&records), *requests, "{name}: each attempt on record is one request");
+        assert_eq!(outcome.degraded.first().map(|absence| absence.reason), *missing, "{name}: {:?}", outcome.degraded);
+        assert_eq!(outcome.outcome == Ending::Consensus, missing.is_none(), "{name}: an absent judge agrees with nobody");
+        if let [first, second, ..] = &seen[..] {
+            let between = second.at.duration_since(first.at);
+            assert!(between >= Duration::from_millis(*gap), "{name}: asked again after {between:?}, not {gap} ms");
+        }
+    }))
+    .await;
+}
+
+#[tokio::test]
+async fn one_refusal_holds_back_everybody_at_that_provider() {
+    let server = ModelServer::start(|number, _| if number == 0 { failing(429, &[("retry-after-ms", "300")]) } else { good() });
+    let server = server.await.expect("a port");
+    let one_at_a_time = Allowance { concurrency: Some(1), ..Allowance::default() };
+    let desk = desk([("p".to_owned(), ProviderData { allowance: Some(one_at_a_time), ..provider(server.base_url()) })].into());
+    let judges = (0..5).map(|number| judge(&format!("j{number}"), "p:m")).collect();
+    let (outcome, _) = run(&desk, start(judges, THREE_TRIES())).await;
+    assert_eq!((outcome.outcome, outcome.degraded.len()), (Ending::Consensus, 0));
+    let seen = server.seen();
+    assert_eq!(seen.len(), 6);
+    let first_after = seen[1..].iter().map(|seen| seen.at).min().expect("more than one");
+    assert!(first_after.duration_since(seen[0].at) >= Duration::from_millis(300), "nobody comes before the time asked for");
+}
+
+#[tokio::test]
+async fn whoever_fails_too_often_is_spared_and_others_answer() {
+    let bad = ModelServer::start(|_, _| failing(500, &[])).await.expect("a port");
+    let well = ModelServer::start(|_, _| good()).await.expect("a port");
+    let one_at_a_time = Some(Allowance { concurrency: Some(1), ..Allowance::default() });
+    let bad_provider = ProviderData { allowance: one_at_a_time, ..provider(bad.base_url()) };
+    let desk = desk([("bad".to_owned(), bad_provider), ("well".to_owned(), provider(well.base_url()))].into());
+    let judges = (0..9).map(|number| Agent { fallbacks: vec!["well:m".to_owned()], ..judge(&format!("j{number}"), "bad:m") }).collect();
+    let (outcome, records) = run(&desk, start(judges, Limits { attempts: 1, ..THREE_TRIES() })).await;
+    assert_eq!((outcome.outcome, outcome.degraded.len(), outcome.substituted.len()), (Ending::Consensus, 0, 9));
+    assert_eq!((bad.seen().len(), well.seen().len()), (6, 9), "after six failures it is left alone");
+    let spared = records
+        .iter()
+        .filter(|record| matches!(record.event(), Ok(Some(Event::TurnFailed(failed))) if failed.fault.kind == FaultKind::Spared));
+    assert_eq!(attempts(&records) - spared.count(), 6 + 9, "whoever is spared is sent nothing");
+    assert_eq!(outcome.substituted[0].to, "well:m");
+}
+
+/// What a server bills for a request: its own count of tokens.
+fn billed(seen: &Seen) -> (u64, u64) {
+    (seen.body.len() as u64 / 4, 60)
+}
+
+#[tokio::test]
+async fn fifty_agents_cannot_spend_more_than_the_cap() {
+    let server = ModelServer::start(|_, seen| {
+        let (input, output) = billed(seen);
+        let mut answer: Value = serde_json::from_str(&completion(GOOD)).expect("JSON");
+        answer["usage"] = json!({"prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output});
+        Behaviour::json(200, answer.to_string())
+    });
+    let server = server.await.expect("a port");
+    let price = Price { input: 3.0, cached: None, output: 15.0 };
+    let desk = desk([("p".to_owned(), ProviderData { price: Some(price), ..provider(server.base_url()) })].into());
+    let capped = |cap: f64| Limits { caps: Caps { cost_usd: Some(cap), ..Caps::default() }, ..THREE_TRIES() };
+    let (_, records) = run(&desk, start(vec![judge("only", "p:m")], capped(1.0))).await;
+    let held: Vec<Amount> = records
+        .iter()
+        .filter_map(|record| match record.event() {
+            Ok(Some(Event::TurnStarted(started))) => started.held,
+            _ => None,
+        })
+        .collect();
+    let cap = held[0].cost_usd * 10.0 + 1e-6;
+
+    let before = server.seen().len();
+    let judges: Vec<Agent> = (0..50).map(|number| judge(&format!("j{number:02}"), "p:m")).collect();
+    let (id, outcome) = desk.run(start(judges, capped(cap))).await.expect("it runs");
+    let bill = |seen: &[Seen]| {
+        seen.iter().map(billed).map(|(input, output)| (input as f64 * price.input + output as f64 * price.output) / 1e6).sum::<f64>()
+    };
+    let seen = server.seen().split_off(before);
+    assert_eq!((outcome.outcome, seen.len()), (Ending::Stopped, 10), "{}", outcome.summary);
+    assert!(bill(&seen) <= cap, "{} billed, {cap} allowed", bill(&seen));
+    let ledger = |view: &rebut_engine::view::View| view.spent().cost_usd.unwrap_or(0.0);
+    assert!(ledger(&desk.view(id).await.expect("a view")) >= bill(&seen) - 1e-9, "the ledger is not below the bill");
+
+    let more = More { caps: Caps { cost_usd: Some(cap * 100.0), ..Caps::default() }, ..More::default() };
+    let done = desk.resume_with(id, more).await.expect("it resumes").outcome().await.expect("it ends");
+    assert_eq!((done.outcome, server.seen().len() - before), (Ending::Consensus, 50), "nobody is asked twice");
+}

@@ -1,0 +1,230 @@
+//! What there is on this machine, found without asking any model.
+
+use super::{deep::Probe, sandbox::Sandbox};
+use crate::{
+    app::{App, environment},
+    auto::{self, Candidate, Source},
+    cli::PanelArgs,
+    error::CliError,
+    panel,
+};
+use rebut_engine::{
+    family::{families, only_family},
+    model::Models,
+};
+use rebut_models::{Registry, Server, http::WireKind, registry::EndpointInfo};
+use rebut_store::SqliteStore;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What was found. Never holds a key's value.
+#[derive(Debug, Serialize)]
+pub struct Findings {
+    /// Variables with a key, by provider.
+    pub keys: Vec<Key>,
+    /// Endpoints that can be asked or were configured.
+    pub endpoints: Vec<Endpoint>,
+    /// Agent programs that are installed.
+    pub clis: Vec<Cli>,
+    /// Endpoints that need no key.
+    pub servers: Vec<Local>,
+    /// Everybody who can be asked, in order of preference.
+    pub models: Vec<Candidate>,
+    /// Who would debate if nobody says otherwise.
+    pub panel: Panel,
+    /// The days on which built-in prices were looked up, by provider.
+    pub prices: Vec<Priced>,
+    /// Configuration files in use.
+    pub config: Vec<PathBuf>,
+    /// Where debates are kept.
+    pub store: Store,
+    /// What could hold untrusted code.
+    pub sandbox: Sandbox,
+    /// Whether a model can be asked; the rehearsal does not count.
+    pub usable: bool,
+    /// What models said when asked, with `--deep`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probes: Option<Vec<Probe>>,
+    /// Commands that would fix what is missing, with `--fix`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fixes: Option<Vec<String>>,
+}
+
+/// A provider's key.
+#[derive(Debug, Serialize)]
+pub struct Key {
+    pub provider: String,
+    pub variable: String,
+    pub set: bool,
+}
+
+/// An endpoint.
+#[derive(Debug, Serialize)]
+pub struct Endpoint {
+    pub provider: String,
+    pub wire: WireKind,
+    pub host: String,
+    pub ready: bool,
+}
+
+/// An agent program.
+#[derive(Debug, Serialize)]
+pub struct Cli {
+    pub name: String,
+    pub program: PathBuf,
+    pub version: Option<String>,
+    /// Null when that cannot be seen.
+    pub signed_in: Option<bool>,
+    pub hint: String,
+}
+
+/// A server that needs no key.
+#[derive(Debug, Serialize)]
+pub struct Local {
+    pub provider: String,
+    pub base_url: String,
+    pub answers: bool,
+    pub models: usize,
+}
+
+/// Who would debate.
+#[derive(Debug, Default, Serialize)]
+pub struct Panel {
+    /// How it came about, in words.
+    pub chosen: String,
+    /// Its models, each once.
+    pub models: Vec<String>,
+    /// Their families, each once.
+    pub families: Vec<String>,
+    /// The family all of several judges are of; null when they differ.
+    pub only_family: Option<String>,
+    /// Those without a price.
+    pub unpriced: Vec<String>,
+    /// Why there is none; null when there is.
+    pub problem: Option<String>,
+}
+
+/// When prices were looked up.
+#[derive(Debug, Serialize)]
+pub struct Priced {
+    pub provider: String,
+    pub priced_on: String,
+}
+
+/// Where debates are kept.
+#[derive(Debug, Serialize)]
+pub struct Store {
+    pub dir: PathBuf,
+    /// Why they cannot be kept there; null when they can.
+    pub problem: Option<String>,
+    /// The public key that seals journals here; null when there is none.
+    pub seal: Option<String>,
+}
+
+impl Findings {
+    /// Looks around. Agent programs are asked for their version, servers without a key for their models.
+    pub async fn gather(app: &App, registry: &Registry) -> Result<Self, CliError> {
+        let (installed, servers) = tokio::join!(app.clis.with_versions(), registry.servers());
+        let clis = installed.into_iter();
+        let clis =
+            clis.map(|cli| Cli { name: cli.name, program: cli.program, version: cli.version, signed_in: cli.signed_in, hint: cli.hint });
+        let models = auto::among(registry, &app.clis, &servers);
+        let priced = registry.endpoints().filter(|endpoint| endpoint.is_ready);
+        Ok(Self {
+            keys: registry.endpoints().filter_map(key).collect(),
+            endpoints: registry.endpoints().map(|endpoint| described(&endpoint)).collect(),
+            clis: clis.collect(),
+            servers: servers.iter().map(local).collect(),
+            panel: panel_of(app, registry, models.clone()),
+            prices: priced.filter_map(|it| Some(Priced { provider: it.name.to_owned(), priced_on: it.priced_on?.to_owned() })).collect(),
+            config: app.config.layers.iter().map(|layer| layer.path.clone()).collect(),
+            store: store_of(app),
+            sandbox: Sandbox::look(environment("PATH").as_deref().unwrap_or_default()),
+            usable: !models.is_empty(),
+            models,
+            probes: None,
+            fixes: None,
+        })
+    }
+
+    /// Whether a model can answer, as far as it was tried.
+    pub fn is_usable(&self) -> bool {
+        match &self.probes {
+            Some(probes) => probes.iter().any(|probe| probe.ok),
+            None => self.usable,
+        }
+    }
+
+    /// Whom `--deep` asks: the panel, and every agent program in which somebody is signed in.
+    pub fn to_probe(&self) -> Vec<String> {
+        let signed_in = self.models.iter().filter(|candidate| candidate.source == Source::SignedIn).map(|candidate| &candidate.model);
+        let mut all: Vec<String> = Vec::new();
+        for model in self.panel.models.iter().filter(|model| can_be_probed(model)).chain(signed_in) {
+            if !all.contains(model) {
+                all.push(model.clone());
+            }
+        }
+        all
+    }
+}
+
+/// A person is not woken, a script not used up, and the rehearsal is no model.
+fn can_be_probed(model: &str) -> bool {
+    !["human", "rehearsal", "script"].contains(&model.split(':').next().unwrap_or_default())
+}
+
+fn key(endpoint: EndpointInfo<'_>) -> Option<Key> {
+    Some(Key { provider: endpoint.name.to_owned(), variable: endpoint.key_env?.to_owned(), set: endpoint.is_ready })
+}
+
+fn described(endpoint: &EndpointInfo<'_>) -> Endpoint {
+    Endpoint { provider: endpoint.name.to_owned(), wire: endpoint.wire, host: host(endpoint.base_url).to_owned(), ready: endpoint.is_ready }
+}
+
+/// Host and port of a URL; what stands before an `@` may be a secret.
+pub fn host(url: &str) -> &str {
+    let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit('@').next().unwrap_or_default()
+}
+
+fn local(server: &Server) -> Local {
+    Local {
+        provider: server.name.clone(),
+        base_url: server.base_url.clone(),
+        answers: server.models.is_some(),
+        models: server.models.as_ref().map_or(0, Vec::len),
+    }
+}
+
+/// The panel of a bare `rebut decide`.
+fn panel_of(app: &App, registry: &Registry, available: Vec<Candidate>) -> Panel {
+    let chosen = match panel::choose(&PanelArgs::default(), &app.config, &app.project(), available) {
+        Ok(chosen) => chosen,
+        Err(error) => return Panel { problem: Some(error.to_string()), ..Panel::default() },
+    };
+    let mut models: Vec<String> = Vec::new();
+    for agent in chosen.agents.iter().filter(|agent| &*agent.model != "rehearsal") {
+        if !models.iter().any(|model| **model == *agent.model) {
+            models.push(agent.model.to_string());
+        }
+    }
+    let opened = |model: &&String| registry.open(model).is_ok_and(|model| model.price().is_none());
+    Panel {
+        chosen: chosen.chosen,
+        unpriced: models.iter().filter(opened).cloned().collect(),
+        families: families(&chosen.agents),
+        only_family: only_family(&chosen.agents),
+        models,
+        problem: None,
+    }
+}
+
+fn store_of(app: &App) -> Store {
+    let problem = SqliteStore::open(&app.place.database()).err().map(|error| error.to_string());
+    let seal = app.place.seal();
+    Store {
+        dir: app.place.dir().to_owned(),
+        problem: problem.or_else(|| seal.as_ref().err().map(ToString::to_string)),
+        seal: seal.ok().map(|seal| seal.public().to_owned()),
+    }
+}

@@ -1,0 +1,53 @@
+//! Commands that would fix what is missing. They are printed, never run.
+
+use super::findings::Findings;
+use rebut_models::cli;
+
+/// The commands, the most useful first.
+pub fn commands(findings: &Findings) -> Vec<String> {
+    let mut all = Vec::new();
+    if findings.store.problem.is_some() {
+        let dir = quoted(&findings.store.dir.display().to_string());
+        all.push(format!("mkdir -p {dir} && chmod u+rwx {dir}"));
+    }
+    all.extend(findings.clis.iter().filter(|cli| cli.signed_in == Some(false)).filter_map(|cli| login(&cli.hint)));
+    // With several families at hand nothing more is missing.
+    if findings.panel.families.len() < 2 {
+        all.extend(more_models(findings));
+    }
+    all.extend(findings.panel.unpriced.iter().filter_map(|model| price(model)));
+    if findings.sandbox.bubblewrap.is_none() && cfg!(target_os = "linux") {
+        all.push("sudo apt-get install bubblewrap".to_owned());
+    }
+    if findings.sandbox.user_namespaces == Some(false) {
+        all.push("sudo sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000".to_owned());
+    }
+    all
+}
+
+/// Ways to more models: keys, agent programs, a server.
+fn more_models(findings: &Findings) -> Vec<String> {
+    let unset = findings.keys.iter().filter(|key| !key.set);
+    let keys = unset.map(|key| format!("export {}='…'   # your key of {}", key.variable, key.provider));
+    let missing = cli::built_in().into_iter().filter(|(name, _)| !findings.clis.iter().any(|cli| cli.name == *name));
+    let server = (!findings.servers.iter().any(|server| server.answers))
+        .then(|| "ollama serve & ollama pull qwen3:8b   # a model on this machine".to_owned());
+    keys.chain(missing.filter_map(|(_, data)| data.install)).chain(server).collect()
+}
+
+/// The command in a hint such as "run `codex login`, or …".
+fn login(hint: &str) -> Option<String> {
+    hint.split('`').nth(1).map(|command| format!("{command}   # {hint}"))
+}
+
+/// Writes a price into the project's file. An agent program has none per token.
+fn price(model: &str) -> Option<String> {
+    let (provider, name) = model.split_once(':').filter(|(provider, _)| *provider != "cli")?;
+    let section = format!("[providers.{provider}.prices.\"{name}\"]\\ninput = 0.0\\noutput = 0.0\\n");
+    Some(format!("printf {} >> {}   # with the real dollars per million tokens", quoted(&section), "rebut.toml"))
+}
+
+/// A text as a shell takes it.
+fn quoted(text: &str) -> String {
+    format!("'{}'", rebut_engine::clean::on_one_line(text).replace('\'', r"'\''"))
+}

@@ -1,0 +1,150 @@
+//! Panels of all kinds of models: mixed by hand, found by itself, with one that cannot answer, and programs a project brings.
+
+use crate::rebut::{Rebut, claude_like, claude_result, recommends};
+use rebut_testkit::model_server::{Behaviour, ModelServer};
+use serde_json::Value;
+
+const ASK: &[&str] = &["decide", "Offline support?", "-O", "A=Online only", "-O", "B=Full offline", "--seed", "7"];
+
+/// Every known provider at one address.
+fn providers(server: &ModelServer) -> String {
+    let base = server.base_url();
+    format!(
+        "[providers.anthropic]\nbase_url = \"{base}\"\n[providers.openai]\nbase_url = \"{base}\"\n[providers.gemini]\nbase_url = \"{base}\"\n\
+         [providers.mine]\nbase_url = \"{base}\"\n"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_debate_of_two_vendors_an_agent_program_and_a_url() {
+    let server = ModelServer::start(|_, _| Behaviour::Say(recommends("B"))).await.expect("a server");
+    let mut rebut = Rebut::new();
+    rebut.write("rebut.toml", &providers(&server));
+    rebut.program("claude", &claude_like("/bin/cat > /dev/null", &claude_result(&recommends("A"))));
+    for (name, value) in [("ANTHROPIC_API_KEY", "sk-ant-loopback"), ("OPENAI_API_KEY", "sk-oai-loopback")] {
+        rebut.set(name, value);
+    }
+    let models = ["risk=anthropic:claude-sonnet-5", "value=openai:gpt-5-mini", "effort=cli:claude", "neutral=mine:small"];
+    let mut args = [ASK, &["--judges", "risk,value,effort,neutral", "--json"]].concat();
+    args.extend(models.iter().flat_map(|model| ["-m", *model]));
+    let result = rebut.json(0, &args);
+    assert_eq!(result["outcome"], "consensus");
+    assert_eq!(result["summary"], "B Full offline, 3 of 4");
+    assert_eq!(result["families"], serde_json::json!(["claude", "gpt", "mine:small"]));
+    assert_eq!(result["usage"]["calls"], 4);
+    assert_eq!(result["usage"]["cost_usd"], Value::Null, "the price of mine:small is unknown");
+
+    let id = result["debate_id"].as_str().expect("an id");
+    let events = rebut.events(id);
+    let answers: Vec<&Value> = events.iter().filter(|event| event["type"] == "turn.completed").collect();
+    assert_eq!(answers.len(), 4);
+    for model in models {
+        let (judge, model) = model.split_once('=').expect("a judge");
+        let answer = answers.iter().find(|event| event["agent"] == judge).expect("an answer");
+        assert_eq!(answer["data"]["model"], model);
+        let (served, program) = (&answer["data"]["answered_by"], &answer["data"]["program"]);
+        match model {
+            "cli:claude" => assert_eq!((served, program), (&"claude-haiku-test".into(), &"claude 2.1.9".into())),
+            _ => assert_eq!(program, &Value::Null),
+        }
+    }
+    let asked = server.seen();
+    let paths: Vec<&str> = asked.iter().map(|seen| seen.line.as_str()).collect();
+    assert_eq!(paths.iter().filter(|path| path.ends_with("/messages")).count(), 1, "{paths:?}");
+    assert_eq!(paths.iter().filter(|path| path.ends_with("/chat/completions")).count(), 2, "{paths:?}");
+    let transcript = rebut.expect(0, &["show", id, "--transcript"]);
+    for model in models {
+        assert!(transcript.contains(model.split_once('=').expect("a judge").1), "{model}: {transcript}");
+    }
+    assert_eq!(rebut.run(&["replay", id]).code, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_auto_panel_prefers_families_then_keys_programs_and_servers() {
+    let server = ModelServer::start(|_, _| Behaviour::Say(recommends("B"))).await.expect("a server");
+    let answer = claude_like("/bin/cat > /dev/null", &claude_result(&recommends("B")));
+    let keys =
+        [("ANTHROPIC_API_KEY", "sk-ant-loopback"), ("GEMINI_API_KEY", "gm-loopback-key"), ("CLAUDE_CODE_OAUTH_TOKEN", "oauth-loopback")];
+    let rows: [(&[usize], &str, &[&str]); 4] = [
+        (
+            &[0, 1, 2],
+            "anthropic:claude-haiku-5-5 (key) · gemini:gemini-3.6-flash (key) · mine:m (local); 3 families",
+            &["claude", "gemini", "mine:m"],
+        ),
+        (&[0], "anthropic:claude-haiku-5-5 (key) · mine:m (local) · mine:other (local); 3 families", &["claude", "mine:m", "mine:other"]),
+        (&[2], "cli:claude (signed in) · mine:m (local) · mine:other (local); 3 families", &["claude", "mine:m", "mine:other"]),
+        (&[], "mine:m (local) · mine:other (local); 2 families", &["mine:m", "mine:other"]),
+    ];
+    for (set, says, families) in rows {
+        let mut rebut = Rebut::new();
+        rebut.user_config(&providers(&server));
+        rebut.program("claude", &answer);
+        set.iter().for_each(|at| rebut.set(keys[*at].0, keys[*at].1));
+        let output = rebut.run(&[ASK, &["--json"]].concat());
+        assert_eq!(output.code, 0, "{}", output.stderr);
+        assert!(output.stderr.contains(&format!("auto panel, different families first: {says}")), "{}", output.stderr);
+        let result: Value = serde_json::from_str(&output.stdout).expect("JSON");
+        assert_eq!(result["families"], serde_json::json!(families));
+    }
+    let mut rebut = Rebut::new();
+    rebut.user_config("");
+    rebut.program("claude", &answer);
+    rebut.set("CLAUDE_CODE_OAUTH_TOKEN", "oauth-loopback");
+    let output = rebut.run(ASK);
+    assert!(output.stderr.contains("cli:claude (signed in); one family only (claude)"), "{}", output.stderr);
+    assert!(output.stdout.contains("all judges are of one family (claude): they may err together"), "{}", output.stdout);
+    assert_eq!(rebut.json(0, &["show", "last", "--json"])["families"], serde_json::json!(["claude"]));
+    assert!(rebut.expect(0, &["export", "last"]).contains("All judges are of one family (claude)"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_answered_instead_is_told_everywhere() {
+    let server = ModelServer::start(|_, seen| match seen.json()["model"] == "gone" {
+        true => Behaviour::json(404, r#"{"error":{"message":"no such model"}}"#),
+        false => Behaviour::Say(recommends("B")),
+    })
+    .await
+    .expect("a server");
+    let mut rebut = Rebut::new();
+    rebut.set("OPENAI_API_KEY", "sk-oai-loopback");
+    let panel = "[panels.p]\nmembers = [\n{ role = \"risk\", model = \"mine:gone\", fallbacks = [\"openai:gpt-5-mini\"] },\n\
+                 { role = \"value\", model = \"openai:gpt-5\" },\n{ role = \"effort\", model = \"mine:small\" },\n]\n";
+    rebut.write("rebut.toml", &format!("{}{panel}", providers(&server)));
+    let output = rebut.run(&[ASK, &["-p", "p", "-o", "report.md"]].concat());
+    assert_eq!(output.code, 0, "{}", output.stderr);
+    let line =
+        "  instead   risk at recommend/risk: openai:gpt-5-mini answered for mine:gone (diversity lost: another judge is of that family)";
+    assert!(output.stdout.contains(line), "{}", output.stdout);
+    let report = rebut.read("report.md");
+    assert!(report.contains("- Substituted: risk at `recommend/risk`, `openai:gpt-5-mini` for `mine:gone`; diversity lost"), "{report}");
+    let told = &rebut.json(0, &["show", "last", "--json"])["substituted"][0];
+    assert_eq!((&told["from"], &told["to"], &told["diversity_lost"]), (&"mine:gone".into(), &"openai:gpt-5-mini".into(), &true.into()));
+    assert_eq!(rebut.run(&["replay", "last"]).code, 0, "also on a replay");
+}
+
+#[test]
+fn a_project_starts_no_program_before_it_is_trusted_and_only_as_it_was_read() {
+    let rebut = Rebut::new();
+    rebut.program("tool", &format!("echo ran >> {}\necho '{}'", rebut.path("ran").display(), recommends("A")));
+    let section = "[clis.mine]\ncommand = \"tool\"\nargs = [\"x\"]\n";
+    rebut.write("rebut.toml", section);
+    let ask = &[ASK, &["-m", "cli:mine"]].concat()[..];
+    let refused = rebut.run(ask);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("rebut.toml: [clis.mine] would have a program started"), "{}", refused.stderr);
+    let trust = refused.stderr.split("[trust] ").nth(1).and_then(|rest| rest.lines().next()).expect("what to add").to_owned();
+    assert!(!rebut.path("ran").exists());
+
+    rebut.user_config(&format!("[trust]\n{trust}\n"));
+    let output = rebut.run(ask);
+    assert_eq!(output.code, 0, "{}", output.stderr);
+    assert!(rebut.path("ran").exists() && output.stdout.contains("RECOMMENDED  A"), "{}", output.stdout);
+
+    rebut.write("rebut.toml", &section.replace("\"x\"", "\"y\""));
+    assert_eq!(rebut.run(ask).code, 2, "another section than the one that was trusted");
+    rebut.write("rebut.toml", &format!("{section}[trust]\n{trust}\n"));
+    assert_eq!(rebut.run(ask).code, 2, "a project cannot trust itself");
+    rebut.write("rebut.toml", "");
+    rebut.write("chosen.toml", section);
+    assert_eq!(rebut.run(&[&["--config", "chosen.toml"], ask].concat()).code, 0, "a file named by the user is the user's choice");
+}
