@@ -117,6 +117,8 @@ pub fn may_be_billed(kind: FaultKind) -> bool {
 #[derive(Debug, Default)]
 pub struct Budget {
     caps: Caps,
+    /// Calls for which room is kept until the closing steps.
+    closing_calls: u32,
     books: Mutex<Books>,
 }
 
@@ -128,8 +130,8 @@ struct Books {
 
 impl Budget {
     /// A budget with what an earlier run used.
-    pub fn new(caps: Caps, spent: Spent) -> Self {
-        Self { caps, books: Mutex::new(Books { spent, held: Amount::default() }) }
+    pub fn new(caps: Caps, closing_calls: u32, spent: Spent) -> Self {
+        Self { caps, closing_calls, books: Mutex::new(Books { spent, held: Amount::default() }) }
     }
 
     /// Whether anything is capped at all.
@@ -137,13 +139,15 @@ impl Budget {
         !self.caps.is_empty()
     }
 
-    /// Holds the most a call may use, or says which cap it would break.
-    pub fn hold(&self, most: Amount) -> Result<(), String> {
+    /// Holds the most a call may use, or says which cap it would break. Unless it is itself a closing call, room must be left
+    /// for those: each is taken to be as large as this one.
+    pub fn hold(&self, most: Amount, is_closing: bool) -> Result<(), String> {
         let mut books = self.lock();
         let (spent, held) = (books.spent, books.held);
-        let tokens = spent.amount.tokens.saturating_add(held.tokens).saturating_add(most.tokens);
-        let cost = spent.amount.cost_usd + held.cost_usd + most.cost_usd;
-        if let Some(cap) = self.caps.calls.filter(|cap| spent.calls + 1 > *cap) {
+        let calls = 1 + if is_closing { 0 } else { u64::from(self.closing_calls) };
+        let tokens = spent.amount.tokens.saturating_add(held.tokens).saturating_add(most.tokens.saturating_mul(calls));
+        let cost = spent.amount.cost_usd + held.cost_usd + most.cost_usd * calls as f64;
+        if let Some(cap) = self.caps.calls.filter(|cap| spent.calls + calls > *cap) {
             return Err(format!("the {cap} calls it may make are made"));
         }
         if let Some(cap) = self.caps.tokens.filter(|cap| tokens > *cap) {
@@ -184,11 +188,11 @@ mod tests {
             steps in prop::collection::vec((0u64..300, 0u64..300, any::<bool>()), 0..80),
         ) {
             let caps = Caps { tokens: Some(cap), cost_usd: Some(cap as f64 / 100.0), calls: Some(calls), ..Caps::default() };
-            let budget = Budget::new(caps, Spent::default());
+            let budget = Budget::new(caps, 0, Spent::default());
             let (mut open, mut billed, mut begun) = (Vec::new(), 0, 0);
             for (most, used, settle) in steps {
                 let most = Amount { tokens: most, cost_usd: most as f64 / 100.0 };
-                if budget.hold(most).is_ok() {
+                if budget.hold(most, false).is_ok() {
                     begun += 1;
                     open.push((most, used.min(most.tokens)));
                 }
@@ -205,12 +209,23 @@ mod tests {
     #[test]
     fn what_nobody_knows_is_charged_as_held() {
         let held = Amount { tokens: 100, cost_usd: 1.0 };
-        let budget = Budget::new(Caps { cost_usd: Some(1.5), ..Caps::default() }, Spent::default());
-        assert_eq!(budget.hold(held), Ok(()));
-        assert!(budget.hold(held).is_err(), "while the first is under way");
+        let budget = Budget::new(Caps { cost_usd: Some(1.5), ..Caps::default() }, 0, Spent::default());
+        assert_eq!(budget.hold(held, false), Ok(()));
+        assert!(budget.hold(held, false).is_err(), "while the first is under way");
         budget.settle(held, None, false);
-        assert_eq!(budget.hold(held), Ok(()), "a refused call cost nothing");
+        assert_eq!(budget.hold(held, false), Ok(()), "a refused call cost nothing");
         budget.settle(held, None, true);
-        assert!(budget.hold(held).is_err_and(|why| why.contains("$1.5")), "a lost one may have");
+        assert!(budget.hold(held, false).is_err_and(|why| why.contains("$1.5")), "a lost one may have");
+    }
+    #[test]
+    fn room_is_kept_for_the_end() {
+        let call = Amount { tokens: 100, cost_usd: 0.0 };
+        for caps in [Caps { tokens: Some(350), ..Caps::default() }, Caps { calls: Some(3), ..Caps::default() }] {
+            let budget = Budget::new(caps, 1, Spent::default());
+            assert_eq!([budget.hold(call, false), budget.hold(call, false)], [Ok(()), Ok(())], "{caps:?}");
+            assert!(budget.hold(call, false).is_err(), "the last one is the closing step's: {caps:?}");
+            assert_eq!(budget.hold(call, true), Ok(()), "{caps:?}");
+            assert!(budget.hold(call, true).is_err(), "and a cap is a cap: {caps:?}");
+        }
     }
 }

@@ -78,17 +78,24 @@ pub struct Step {
     pub phase: Arc<str>,
     /// The round.
     pub round: u32,
+    /// Whether it may use what a budget keeps back for the end.
+    pub is_closing: bool,
 }
 
 impl Step {
     /// The step of a phase that comes once.
     pub fn once(phase: &str, round: u32) -> Self {
-        Self { name: phase.to_owned(), phase: phase.into(), round }
+        Self { name: phase.to_owned(), phase: phase.into(), round, is_closing: false }
     }
 
     /// The step of a phase that comes in several rounds.
     pub fn numbered(phase: &str, round: u32) -> Self {
-        Self { name: format!("{phase} {round}"), phase: phase.into(), round }
+        Self { name: format!("{phase} {round}"), phase: phase.into(), round, is_closing: false }
+    }
+
+    /// The same as one of the format's closing steps.
+    pub fn closing(self) -> Self {
+        Self { is_closing: true, ..self }
     }
 
     /// The name of an agent's turn at this step.

@@ -81,7 +81,11 @@ impl Exchange<'_> {
     }
 
     fn hold(&self, attempt: &Attempt) -> Result<(), Halt> {
-        if self.debate.budget.is_capped() { self.debate.budget.hold(attempt.held).map_err(Halt::Stopped) } else { Ok(()) }
+        if self.debate.budget.is_capped() {
+            self.debate.budget.hold(attempt.held, self.step.is_closing).map_err(Halt::Stopped)
+        } else {
+            Ok(())
+        }
     }
 
     fn settle(&self, attempt: &Attempt, used: Option<&Usage>, may_be_billed: bool) {

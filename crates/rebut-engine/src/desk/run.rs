@@ -229,11 +229,12 @@ impl Desk {
         };
         // What is replayed was paid for when it was recorded.
         let caps = if recording.is_some() { Caps::default() } else { limits.caps };
+        let closing_calls = self.format(&started.format).map_or(0, |format| format.closing_calls);
         let seconds = limits.debate_seconds;
         Debate {
             id,
             limits,
-            budget: Budget::new(caps, spent),
+            budget: Budget::new(caps, closing_calls, spent),
             ends_at: (seconds > 0 && recording.is_none()).then(|| Instant::now() + Duration::from_secs(seconds)),
             fence: Fence::new(&started.marker),
             started,

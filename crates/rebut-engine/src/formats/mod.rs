@@ -35,6 +35,8 @@ pub struct Format {
     pub check_config: fn(config: &Value) -> Result<(), String>,
     /// The limits its settings ask for.
     pub limits: fn(config: &Value) -> Limits,
+    /// How many calls its closing steps make, such as a final judge's: under a cap, room is kept for them.
+    pub closing_calls: u32,
     /// The rules themselves.
     pub run: for<'a> fn(&'a Debate) -> Run<'a>,
     /// What a person may answer when it ends contested: letter and label.

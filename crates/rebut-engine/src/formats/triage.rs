@@ -28,6 +28,7 @@ pub const FORMAT: Format = Format {
     check,
     check_config: |config| Config::parse(config).map(drop),
     limits: |config| Limits { turn_seconds: config.get("timeout").and_then(Value::as_u64).unwrap_or(60), ..Limits::default() },
+    closing_calls: 0,
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: |_| Vec::new(),
 };

@@ -43,6 +43,7 @@ pub const FORMAT: Format = Format {
         let seconds = config.get("timeout_per_judge").and_then(Value::as_u64);
         Limits { turn_seconds: seconds.unwrap_or(Limits::default().turn_seconds), ..Limits::default() }
     },
+    closing_calls: 0,
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices,
 };
