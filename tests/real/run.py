@@ -43,17 +43,21 @@ def main() -> int:
 
 def debate(options: argparse.Namespace, folder: Path, weights: Path, server: parts.Server, agent: Path):
     """Both debates, over one server."""
-    program = options.rebut.resolve()
-    homes = [folder / "http", folder / "agent"]
-    for home in homes:
-        home.mkdir()
-    with serving.model_server(server, weights, folder / "server.log") as url:
-        over_http = debates.Rebut(program, homes[0])
-        step("three judges over HTTP", lambda: debates.over_http(over_http, url, options.model, parts.MODELS[options.model].rounds))
-        with serving.relay(url) as (address, calls):
-            variables = {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "none-needed"}
-            over_agent = debates.Rebut(program, homes[1], f"{agent}:{os.environ['PATH']}", variables)
-            step("three judges by cli:claude", lambda: debates.over_agent(over_agent, calls))
+    model, program, log = parts.MODELS[options.model], options.rebut.resolve(), folder / "server.log"
+    over_http, over_agent = (debates.Rebut(program, folder / name, model.turn_seconds) for name in ["http", "agent"])
+    for rebut in [over_http, over_agent]:
+        rebut.home.mkdir()
+    try:
+        with serving.model_server(server, weights, log) as url:
+            step("three judges over HTTP", lambda: debates.over_http(over_http, url, options.model, model.rounds))
+            with serving.relay(url, model.turn_seconds) as (address, calls):
+                over_agent.path = f"{agent}:{os.environ['PATH']}"
+                over_agent.variables = {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "none-needed"}
+                step("three judges by cli:claude", lambda: debates.over_agent(over_agent, calls))
+    except debates.Wrong as wrong:
+        raise debates.Wrong(f"{wrong}\n\nthe model server said last:\n{log.read_text(errors='replace')[-2000:]}") from wrong
+    finally:
+        debates.end_all(folder)
 
 
 def step(name: str, work):

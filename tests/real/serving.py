@@ -17,8 +17,6 @@ from parts import Missing, Server
 
 # Loading is quick; a machine under load is not.
 START_SECONDS = 180
-# An answer may wait for those before it.
-ANSWER_SECONDS = 3000
 
 
 @contextlib.contextmanager
@@ -61,7 +59,7 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def relay(model_url: str):
+def relay(model_url: str, patience: int):
     """Speaks Anthropic's messages to an agent program; the model behind it answers in the form the program's tool asks for.
 
     The model server speaks messages too, but leaves it to the model whether it calls the tool, and these models do not.
@@ -75,7 +73,7 @@ def relay(model_url: str):
             if not self.path.startswith("/v1/messages") or "count_tokens" in self.path:
                 return self.reply(404, "application/json", b'{"type":"error","error":{"type":"not_found_error","message":"not here"}}')
             try:
-                message = answered(model_url, request, calls)
+                message = answered(model_url, patience, request, calls)
             except (OSError, KeyError, ValueError) as error:
                 body = {"type": "error", "error": {"type": "api_error", "message": f"the model server failed: {error!r}"}}
                 return self.reply(500, "application/json", json.dumps(body).encode())
@@ -107,7 +105,7 @@ def relay(model_url: str):
         listener.server_close()
 
 
-def answered(model_url: str, request: dict, calls: list[dict]) -> dict:
+def answered(model_url: str, patience: int, request: dict, calls: list[dict]) -> dict:
     """The message that answers a request: a call of its tool, filled by the model, or a word after that."""
     tools = [tool for tool in request.get("tools", []) if "input_schema" in tool]
     last = request["messages"][-1]["content"]
@@ -123,7 +121,7 @@ def answered(model_url: str, request: dict, calls: list[dict]) -> dict:
         "response_format": {"type": "json_schema", "json_schema": {"name": tool["name"], "strict": True, "schema": tool["input_schema"]}},
     }
     call = urllib.request.Request(f"{model_url}/chat/completions", json.dumps(asked).encode(), {"content-type": "application/json"})
-    with urllib.request.urlopen(call, timeout=ANSWER_SECONDS) as answer:
+    with urllib.request.urlopen(call, timeout=patience) as answer:
         completion = json.load(answer)
     filled = json.loads(completion["choices"][0]["message"]["content"])
     calls.append(filled)
