@@ -28,7 +28,7 @@ class Weights:
     packages: list[str]
     member: str
     sha256: str
-    # Rounds it is asked to debate: the smallest models cannot name each other's claims.
+    # Rounds it may take at most. A second one asks a model to name the others' claims, which is much for the smallest.
     rounds: int
     # For a turn, in which judges wait for each other, on a machine that is busy.
     turn_seconds: int
