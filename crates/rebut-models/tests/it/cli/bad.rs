@@ -2,8 +2,11 @@
 
 use super::bench::{Bench, ask};
 use crate::asking::Asking;
-use rebut_engine::model::FaultKind;
-use std::{fs, process::Command, time::Duration};
+use rebut_engine::{
+    Desk, Start, agent::Role, event::Limits as LimitsOfRun, formats::decide::Config, memory::MemoryStore, model::FaultKind, outcome::Ending,
+};
+use rebut_models::Registry;
+use std::{collections::BTreeMap, fs, process::Command, sync::Arc, time::Duration};
 
 const DATA: &str = r#"
 [bad]
@@ -142,6 +145,29 @@ async fn a_daemon_that_keeps_being_born_is_found() {
         ask(&*model, &Asking::new(), Duration::from_secs(3600)).await.expect("an answer");
         bench.is_clean("reborn");
     }
+}
+
+#[tokio::test]
+async fn a_debate_names_who_hung_and_the_others_decide() {
+    let bench = Bench::new();
+    let reply = r#"{\"option\":\"A\",\"confidence\":1,\"summary\":\"s\",\"claims\":[\"c\"]}"#;
+    bench.program("bad", "exec sleep 1000");
+    bench.program("well", &format!("cat << 'END'\n{{\"type\":\"result\",\"result\":\"{reply}\",\"is_error\":false}}\nEND\n"));
+    let clis = bench.clis(&format!("{DATA}{}", DATA.replace("[bad", "[well"))).expect("valid data");
+    let registry = Registry::new(".", &BTreeMap::new(), &|_| None).expect("a registry").with_clis(Arc::new(clis));
+    let judge = |name: &str, model: &str| Role::built_in(name).expect("a built-in role").played_by(model);
+    let start = Start {
+        format: "decide".to_owned(),
+        input: serde_json::json!({"question": "Which?", "options": [{"id": "A", "label": "This"}, {"id": "B", "label": "That"}]}),
+        config: serde_json::to_value(Config::default()).expect("settings are JSON"),
+        agents: vec![judge("risk", "cli:bad"), judge("value", "cli:well"), judge("effort", "cli:well")],
+        limits: Some(LimitsOfRun { turn_seconds: 2, ..LimitsOfRun::default() }),
+        ..Start::default()
+    };
+    let (_, outcome) = Desk::new(Arc::new(MemoryStore::new()), Arc::new(registry)).run(start).await.expect("it runs");
+    let missing: Vec<_> = outcome.degraded.iter().map(|absence| (absence.agent.as_ref(), absence.reason)).collect();
+    assert_eq!((outcome.outcome, missing), (Ending::Consensus, vec![("risk", FaultKind::Timeout)]), "{outcome:?}");
+    bench.is_clean("a debate");
 }
 
 #[tokio::test]
