@@ -37,7 +37,8 @@ struct Pace {
 struct Breaker {
     recent: VecDeque<(Instant, bool)>,
     open_until: Option<Instant>,
-    probing: bool,
+    /// Since when one call is on its way to see.
+    probing: Option<Instant>,
 }
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -141,16 +142,16 @@ impl Breaker {
         if until > now {
             return Some(until - now);
         }
-        if self.probing {
-            // One call is on its way to see; the others wait for what it finds.
+        // The others wait for what it finds. One whose debate was cancelled never tells.
+        if self.probing.is_some_and(|since| now.duration_since(since) < SPARED) {
             return Some(Duration::from_secs(1));
         }
-        self.probing = true;
+        self.probing = Some(now);
         None
     }
 
     fn note(&mut self, now: Instant, failed: bool) {
-        if std::mem::take(&mut self.probing) {
+        if self.probing.take().is_some() {
             self.recent.clear();
             self.open_until = failed.then(|| now + SPARED);
             return;
@@ -214,6 +215,13 @@ mod tests {
         assert_eq!(lanes.spared("p:m"), None);
         lanes.ended("p", &model, &Ok(Answer::default()));
         assert_eq!((lanes.spared("p:m"), lanes.spared("p:m")), (None, None), "a good one closes it");
+        for _ in 0..SAMPLES {
+            lanes.ended("p", &model, &failed(FaultKind::Server));
+        }
+        tokio::time::advance(SPARED).await;
+        assert_eq!((lanes.spared("p:m"), lanes.spared("p:m").is_some()), (None, true));
+        tokio::time::advance(SPARED).await;
+        assert_eq!(lanes.spared("p:m"), None, "a probe that never came back does not close the lane for ever");
     }
 
     #[tokio::test(start_paused = true)]

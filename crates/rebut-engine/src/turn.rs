@@ -252,7 +252,9 @@ impl Exchange<'_> {
             let message = format!("{} failed too often just now; it is asked again in {} s", attempt.model, wait.as_secs_f64().ceil());
             return Ok(Err(Fault { retry_after_ms: u64::try_from(wait.as_millis()).ok(), ..Fault::new(FaultKind::Spared, message) }));
         }
-        while let Err(wait) = debate.lanes.begin(provider, model.allowance(), attempt.held.tokens.max(1)) {
+        let allowance = model.allowance();
+        let tokens = allowance.tokens_per_minute.map_or(0, |_| Amount::at_most(prompt, schema, self.agent, None).tokens);
+        while let Err(wait) = debate.lanes.begin(provider, allowance, tokens) {
             if let Err(late) = Box::pin(self.hold_back(wait, time_left, deadline)).await? {
                 return Ok(Err(late));
             }

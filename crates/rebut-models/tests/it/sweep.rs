@@ -185,6 +185,18 @@ async fn one_refusal_holds_back_everybody_at_that_provider() {
 }
 
 #[tokio::test]
+async fn tokens_per_minute_hold_also_where_nothing_is_capped() {
+    let server = ModelServer::start(|_, _| good()).await.expect("a port");
+    let allowance = Allowance { tokens_per_minute: Some(8000), ..Allowance::default() };
+    let desk = desk([("p".to_owned(), ProviderData { allowance: Some(allowance), ..provider(server.base_url()) })].into());
+    let judges = (0..3).map(|number| judge(&format!("j{number}"), "p:m")).collect();
+    // One call may use some 5,000 tokens: the others would have to wait for the next minute, and have two seconds.
+    let (outcome, _) = run(&desk, start(judges, Limits { turn_seconds: 2, ..THREE_TRIES() })).await;
+    let reasons: Vec<FaultKind> = outcome.degraded.iter().map(|absence| absence.reason).collect();
+    assert_eq!((server.seen().len(), reasons), (1, vec![FaultKind::Timeout; 2]));
+}
+
+#[tokio::test]
 async fn whoever_fails_too_often_is_spared_and_others_answer() {
     let bad = ModelServer::start(|_, _| failing(500, &[])).await.expect("a port");
     let well = ModelServer::start(|_, _| good()).await.expect("a port");
