@@ -1,0 +1,145 @@
+//! What can be typed about a question: how to debate it, who takes part, what it may use.
+
+use crate::budget::Span;
+use clap::Args;
+use std::path::PathBuf;
+
+/// A question and how to debate it.
+#[derive(Args, Debug, Clone, Default, PartialEq)]
+pub struct AskArgs {
+    /// The question
+    #[arg(value_name = "QUESTION")]
+    pub question: Option<String>,
+    /// An option, `A=Label` or `A=Label -- description`; repeat for each. Without any, options are drafted
+    #[arg(short = 'O', long = "option", value_name = "ID=LABEL")]
+    pub options: Vec<String>,
+    /// What the judges should know: a file, a directory or `-`; repeat for more
+    #[arg(short, long, value_name = "PATH")]
+    pub context: Vec<PathBuf>,
+    /// Read question, options and context from a `debate_context` YAML file
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+    /// Ask further about an earlier debate: its options, and what was known and said there, become yours
+    #[arg(long, value_name = "ID", conflicts_with = "from")]
+    pub follow: Option<String>,
+    /// The question's id, for file names and results
+    #[arg(long, value_name = "ID")]
+    pub question_id: Option<String>,
+    /// Write each judge's words to DIR/sadd/debate-<question id>-<judge>.md
+    #[arg(long, value_name = "DIR")]
+    pub feature_dir: Option<PathBuf>,
+    /// Consensus needs this share of the ballots
+    #[arg(long, value_name = "SHARE")]
+    pub threshold: Option<f64>,
+    /// Rounds at most
+    #[arg(long, value_name = "N")]
+    pub rounds: Option<u32>,
+    /// Seconds a judge has per turn
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<u64>,
+    /// What shuffles are drawn from, for repeatable runs
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Who takes part
+    #[command(flatten)]
+    pub panel: PanelArgs,
+    /// Print every byte that would be sent for the first round, and send nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print how many calls, tokens and dollars it will take, and send nothing
+    #[arg(long, conflicts_with = "dry_run")]
+    pub estimate: bool,
+    /// What it may use
+    #[command(flatten)]
+    pub budget: BudgetArgs,
+    /// How to print the result
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What a debate may use.
+#[derive(Args, Debug, Clone, Default, PartialEq)]
+pub struct BudgetArgs {
+    /// US dollars at most, over all its runs; models without a known price are refused
+    #[arg(long, value_name = "USD", help_heading = "Budget")]
+    pub max_cost: Option<f64>,
+    /// Tokens at most, input and output, over all its runs
+    #[arg(long, value_name = "N", help_heading = "Budget")]
+    pub max_tokens: Option<u64>,
+    /// Calls at most, retries included, over all its runs
+    #[arg(long, value_name = "N", help_heading = "Budget")]
+    pub max_calls: Option<u64>,
+    /// Time at most for this run, e.g. `90s`, `10m`, `1h30m`
+    #[arg(long, value_name = "TIME", help_heading = "Budget")]
+    pub max_time: Option<Span>,
+    /// Let models of unknown price run under --max-cost; they count nothing
+    #[arg(long, help_heading = "Budget")]
+    pub allow_unknown_price: bool,
+}
+
+/// Who takes part.
+#[derive(Args, Debug, Clone, Default, PartialEq)]
+pub struct PanelArgs {
+    /// A panel from rebut.toml, or `auto`
+    #[arg(short, long, value_name = "NAME")]
+    pub panel: Option<String>,
+    /// The model for everybody, or for one judge: `openai:gpt-5`, `risk=script:replies.md`; repeat
+    #[arg(short, long = "model", value_name = "[JUDGE=]MODEL")]
+    pub models: Vec<String>,
+    /// The judges' roles, e.g. `risk,value,security`
+    #[arg(long, value_name = "ROLES", value_delimiter = ',')]
+    pub judges: Vec<String>,
+    /// Change a setting: `decide.require_change_documentation=false`; repeat
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// How to print the result.
+#[derive(Args, Debug, Clone, Default, PartialEq)]
+pub struct OutputArgs {
+    /// Also write the result to FILE; the ending tells how: md, json, yaml, adr.md, ndjson; repeat
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Vec<PathBuf>,
+    /// Print the result as one JSON object
+    #[arg(long, conflicts_with = "stream_json")]
+    pub json: bool,
+    /// Print each event as a line of JSON as it happens
+    #[arg(long)]
+    pub stream_json: bool,
+    /// Exit with 0 also when contested, stopped or rejected
+    #[arg(long)]
+    pub exit_zero: bool,
+}
+
+/// Arguments of `triage`.
+#[derive(Args, Debug)]
+pub struct TriageArgs {
+    /// The question
+    pub question: String,
+    /// An option; repeat for each
+    #[arg(short = 'O', long = "option", value_name = "ID=LABEL")]
+    pub options: Vec<String>,
+    /// What there is to know
+    #[arg(short, long, value_name = "PATH")]
+    pub context: Vec<PathBuf>,
+    /// Ask this model too; its word outranks the rules
+    #[arg(short, long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// What that model may use
+    #[command(flatten)]
+    pub budget: BudgetArgs,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `demo`.
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// As fast as possible
+    #[arg(long)]
+    pub fast: bool,
+    /// How to print the result
+    #[command(flatten)]
+    pub output: OutputArgs,
+}

@@ -1,0 +1,120 @@
+//! The command line: what can be typed.
+
+mod asking;
+mod kept;
+mod machine;
+
+pub use asking::*;
+pub use kept::*;
+pub use machine::*;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Several agents answer blind, challenge each other and are counted; you get a decision with its reasons, or an honest "contested".
+#[derive(Parser, Debug)]
+#[command(name = "rebut", version, about, arg_required_else_help = false)]
+#[command(override_usage = "rebut [OPTIONS] <QUESTION>\n       rebut [GLOBAL OPTIONS] <COMMAND> …")]
+#[command(
+    after_help = "Exit codes: 0 decided · 1 failed · 2 usage · 3 contested · 4 no model · 5 limit reached · 7 gate rejected · 130 interrupted"
+)]
+pub struct Cli {
+    /// What to do; without it, QUESTION is routed to a format.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// A question in your own words.
+    #[command(flatten)]
+    pub ask: AskArgs,
+    /// Flags every command has.
+    #[command(flatten)]
+    pub global: GlobalArgs,
+}
+
+/// Flags every command has.
+#[derive(Args, Debug, Clone)]
+pub struct GlobalArgs {
+    /// Keep debates in this directory
+    #[arg(long, global = true, value_name = "DIR", env = "REBUT_DATA", help_heading = "Global")]
+    pub data: Option<PathBuf>,
+    /// Use this configuration file instead of the project's rebut.toml
+    #[arg(long, global = true, value_name = "FILE", env = "REBUT_CONFIG", help_heading = "Global")]
+    pub config: Option<PathBuf>,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Global")]
+    pub color: Color,
+    /// No spinners, no cursor movement, no box drawing
+    #[arg(long, global = true, help_heading = "Global")]
+    pub plain: bool,
+    /// Say less on standard error
+    #[arg(short, long, global = true, help_heading = "Global")]
+    pub quiet: bool,
+    /// Never ask, also on a terminal
+    #[arg(long, global = true, help_heading = "Global")]
+    pub no_input: bool,
+}
+
+/// When to use colours.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Color {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What `rebut` can do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Choose between options: judges of fixed stance answer blind, then hear each other
+    Decide(Box<AskArgs>),
+    /// List debates, newest first
+    Ls(LsArgs),
+    /// Show a debate's result
+    Show(ShowArgs),
+    /// Follow a debate's events until it ends
+    Watch(WatchArgs),
+    /// Go on with a debate that was interrupted
+    Resume(ResumeArgs),
+    /// Run a recorded debate again, offline, and compare
+    Replay(ReplayArgs),
+    /// Start a new debate from an old one's turns
+    Fork(ForkArgs),
+    /// End a running debate
+    Cancel(CancelArgs),
+    /// Choose after a contested debate
+    Answer(AnswerArgs),
+    /// Add a note that the next round hears
+    Note(NoteArgs),
+    /// Write a debate as Markdown, JSON, YAML, decision record or journal
+    Export(ExportArgs),
+    /// Take in a journal file
+    Import(ImportArgs),
+    /// Remove debates
+    Rm(RmArgs),
+    /// Check journals, or take a text out of one
+    #[command(subcommand)]
+    Audit(AuditCommand),
+    /// Say whether a question is worth a debate
+    Triage(TriageArgs),
+    /// Show a debate in 20 seconds: no key, no network, nothing kept
+    Demo(DemoArgs),
+    /// Write a rebut.toml for this project
+    Init(InitArgs),
+    /// Check this machine: keys, agent programs, servers, prices, files
+    Doctor(DoctorArgs),
+    /// List models with their price and family
+    Models(ModelsArgs),
+    /// Show, check or locate the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Print a JSON schema
+    Schema(SchemaArgs),
+    /// List roles, or show one
+    Roles(RolesArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man,
+}
