@@ -33,6 +33,7 @@ pub mod store;
 pub mod triage;
 mod turn;
 pub mod view;
+pub mod voting;
 
 pub use desk::{Desk, DeskOptions, Fork, More, Replayed, Running, Start, Watch};
 pub use id::DebateId;

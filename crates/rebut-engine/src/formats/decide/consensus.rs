@@ -23,6 +23,12 @@ impl Threshold {
         Ok(Self { value, decimals: u32::try_from(decimals).unwrap_or(9).clamp(2, 9) })
     }
 
+    /// The share that is needed and the whole, both in units of its last digit.
+    pub fn parts(&self) -> (u128, u128) {
+        let unit = 10u128.pow(self.decimals);
+        ((self.value * unit as f64).round() as u128, unit)
+    }
+
     /// Whether `votes` of `ballots` reach it. Nobody reaches anything without ballots.
     pub fn reached(&self, votes: usize, ballots: usize) -> bool {
         if ballots == 0 || votes == 0 {
@@ -32,11 +38,10 @@ impl Threshold {
         if self.value >= 1.0 {
             return votes == ballots;
         }
-        let unit = 10u128.pow(self.decimals);
+        let (needed, unit) = self.parts();
         let (votes, ballots) = (votes as u128, ballots as u128);
         // The share in units of the threshold's last digit, rounded half up, in whole numbers.
         let share = (2 * votes * unit + ballots) / (2 * ballots);
-        let needed = (self.value * unit as f64).round() as u128;
         share >= needed
     }
 }
