@@ -4,6 +4,7 @@
 use crate::{
     agent::Agent,
     model::{FaultKind, Price, Usage},
+    outcome::{Limit, Stop},
     prompt::Prompt,
     reply::Schema,
 };
@@ -141,21 +142,23 @@ impl Budget {
 
     /// Holds the most a call may use, or says which cap it would break. Unless it is itself a closing call, room must be left
     /// for those: each is taken to be as large as this one.
-    pub fn hold(&self, most: Amount, is_closing: bool) -> Result<(), String> {
+    pub fn hold(&self, most: Amount, is_closing: bool) -> Result<(), Stop> {
         let mut books = self.lock();
         let (spent, held) = (books.spent, books.held);
         let calls = 1 + if is_closing { 0 } else { u64::from(self.closing_calls) };
         let tokens = spent.amount.tokens.saturating_add(held.tokens).saturating_add(most.tokens.saturating_mul(calls));
         let cost = spent.amount.cost_usd + held.cost_usd + most.cost_usd * calls as f64;
         if let Some(cap) = self.caps.calls.filter(|cap| spent.calls + calls > *cap) {
-            return Err(format!("the {cap} calls it may make are made"));
+            return Err(Stop { limit: Limit::Calls, why: format!("the {cap} calls it may make are made") });
         }
         if let Some(cap) = self.caps.tokens.filter(|cap| tokens > *cap) {
-            return Err(format!("the next call might go past the cap of {cap} tokens ({} used)", spent.amount.tokens));
+            let why = format!("the next call might go past the cap of {cap} tokens ({} used)", spent.amount.tokens);
+            return Err(Stop { limit: Limit::Tokens, why });
         }
         // Sums of prices are not exact; a billionth of a dollar is nobody's money.
         if let Some(cap) = self.caps.cost_usd.filter(|cap| cost > cap + 1e-9) {
-            return Err(format!("the next call might go past the cap of ${cap} (${:.4} used)", spent.amount.cost_usd));
+            let why = format!("the next call might go past the cap of ${cap} (${:.4} used)", spent.amount.cost_usd);
+            return Err(Stop { limit: Limit::Cost, why });
         }
         books.spent.calls += 1;
         books.held.add(most);
@@ -215,8 +218,9 @@ mod tests {
         budget.settle(held, None, false);
         assert_eq!(budget.hold(held, false), Ok(()), "a refused call cost nothing");
         budget.settle(held, None, true);
-        assert!(budget.hold(held, false).is_err_and(|why| why.contains("$1.5")), "a lost one may have");
+        assert!(budget.hold(held, false).is_err_and(|stop| stop.limit == Limit::Cost && stop.why.contains("$1.5")), "a lost one may have");
     }
+
     #[test]
     fn room_is_kept_for_the_end() {
         let call = Amount { tokens: 100, cost_usd: 0.0 };

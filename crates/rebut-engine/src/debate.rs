@@ -12,7 +12,7 @@ use crate::{
     journal::{Commit, Entry, Journal, RecordedTurn},
     lanes::Lanes,
     model::{Deltas, FaultKind, Model},
-    outcome::{Absence, Substitution},
+    outcome::{Absence, Limit, Stop, Substitution},
     prompt::{Fence, Prompt},
     record::{Hash, Place},
     replay::Recording,
@@ -350,7 +350,7 @@ impl Debate {
             Some(ends_at) => tokio::select! {
                 spoken = calls => spoken,
                 () = self.clock.sleep(ends_at.saturating_duration_since(Instant::now())) => {
-                    return Err(Halt::Stopped("the debate's time is over".to_owned()));
+                    return Err(Halt::Stopped(Stop { limit: Limit::Time, why: "the debate's time is over".to_owned() }));
                 }
             },
         };
@@ -361,8 +361,8 @@ impl Debate {
     /// A recording that ends because something was used up ends there in a replay too.
     fn stopped_in_recording<R>(&self, asked: &[(Exchange<'_>, &Ask<R>)]) -> Option<Halt> {
         let recording = self.recording.as_ref()?;
-        let why = recording.stopped()?;
-        asked.iter().any(|(exchange, _)| recording.asked(&exchange.turn, 1).is_none()).then(|| Halt::Stopped(why.to_owned()))
+        let stop = recording.stopped()?;
+        asked.iter().any(|(exchange, _)| recording.asked(&exchange.turn, 1).is_none()).then(|| Halt::Stopped(stop.clone()))
     }
 
     /// What is recorded of a turn, after making sure that it was asked the same.

@@ -1,6 +1,11 @@
 //! Why a debate stops before its format has an outcome, and why the desk refuses.
 
-use crate::{DebateId, model::Fault, outcome::Absence, store::StoreError};
+use crate::{
+    DebateId,
+    model::Fault,
+    outcome::{Absence, Stop},
+    store::StoreError,
+};
 
 /// What ends a format's run early. A format passes it on with `?`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -17,8 +22,8 @@ pub enum Halt {
     #[error("paused")]
     Paused,
     /// A cap on money, tokens, calls or time is reached.
-    #[error("{0}")]
-    Stopped(String),
+    #[error("{}", .0.why)]
+    Stopped(Stop),
     /// Too few answered.
     #[error("{answered} of {needed} needed answers at {step}")]
     NoQuorum {
@@ -80,6 +85,9 @@ pub enum DeskError {
         /// Which debates it fits.
         matches: Vec<DebateId>,
     },
+    /// A cap on money cannot hold for models whose price nobody knows.
+    #[error("nobody knows the price of {}, so a cap on money cannot hold; set its price, or allow unknown prices", .0.join(", "))]
+    UnknownPrices(Vec<String>),
     /// The debate is not in a state for this.
     #[error("{0}")]
     WrongState(String),

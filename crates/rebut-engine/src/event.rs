@@ -261,6 +261,9 @@ pub struct Position {
     pub turn: Arc<str>,
     /// The option held; `None` is an explicit abstention.
     pub option: Option<String>,
+    /// The options from best to worst as far as the agent ranked them, the one that counts at the head; empty if it did not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranking: Vec<String>,
     /// The option held before, in a later round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,

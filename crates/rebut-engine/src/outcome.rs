@@ -19,6 +19,9 @@ pub struct Outcome {
     /// Whose model could not answer and who answered instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub substituted: Vec<Substitution>,
+    /// Which limit ended it, and why, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<Stop>,
     /// The leading share, where something was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consensus_score: Option<f64>,
@@ -40,13 +43,46 @@ pub struct Substitution {
     pub diversity_lost: bool,
 }
 
-/// What stands between why a debate was stopped and where it stood.
-pub const SO_FAR: &str = "; so far ";
+/// A limit was met.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stop {
+    /// Which.
+    pub limit: Limit,
+    /// In words.
+    pub why: String,
+}
+
+/// What a debate can run out of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// Calls.
+    Calls,
+    /// Tokens.
+    Tokens,
+    /// Money.
+    Cost,
+    /// Time.
+    Time,
+}
 
 impl Outcome {
+    /// A debate that met a limit before anything stood.
+    pub fn stopped(stop: Stop, degraded: Vec<Absence>) -> Self {
+        Self { stopped: Some(stop.clone()), ..Self::without_result(Ending::Stopped, stop.why, degraded) }
+    }
+
     /// An ending without a result.
     pub fn without_result(ending: Ending, summary: impl Into<String>, degraded: Vec<Absence>) -> Self {
-        Self { outcome: ending, summary: summary.into(), degraded, result: Value::Null, substituted: Vec::new(), consensus_score: None }
+        Self {
+            outcome: ending,
+            summary: summary.into(),
+            degraded,
+            result: Value::Null,
+            substituted: Vec::new(),
+            stopped: None,
+            consensus_score: None,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     event::{Event, GateDecided, HumanNoted, TurnCompleted},
     model::{Answer, Fault, FaultKind, Model, Models, Request},
-    outcome::{Ending, SO_FAR},
+    outcome::Stop,
     record::Record,
 };
 use std::{
@@ -16,7 +16,7 @@ use std::{
 pub struct Recording {
     turns: HashMap<(String, u32), Result<Arc<TurnCompleted>, Fault>>,
     asked: HashMap<(String, u32), Arc<str>>,
-    stopped: Option<String>,
+    stopped: Option<Stop>,
     notes: HashMap<String, Vec<HumanNoted>>,
     gates: HashMap<String, GateDecided>,
 }
@@ -32,8 +32,7 @@ impl Recording {
                     recording.asked.insert((started.turn.to_string(), started.attempt), started.model);
                 }
                 Some(Event::DebateCompleted(outcome)) => {
-                    let why = outcome.summary.split(SO_FAR).next().unwrap_or_default().to_owned();
-                    recording.stopped = (outcome.outcome == Ending::Stopped).then_some(why);
+                    recording.stopped = outcome.stopped.clone();
                 }
                 Some(Event::TurnCompleted(completed)) => {
                     recording.turns.insert((completed.turn.to_string(), completed.attempt), Ok(completed));
@@ -66,8 +65,8 @@ impl Recording {
     }
 
     /// Why the recorded debate was stopped, if it was.
-    pub fn stopped(&self) -> Option<&str> {
-        self.stopped.as_deref()
+    pub fn stopped(&self) -> Option<&Stop> {
+        self.stopped.as_ref()
     }
 
     /// Notes that the round was the first to hear.

@@ -6,6 +6,7 @@ use rebut_engine::{
     budget::Caps,
     event::{DebateResumed, Limits, Started},
     formats::FORMATS,
+    outcome::Limit,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,19 +54,16 @@ impl Budget {
     }
 }
 
-/// The flags with which a stopped debate can go on: those of the cap it met, twice as high.
-pub fn raised(started: &Started, resumed: &[DebateResumed], why: &str) -> String {
+/// The flag with which a stopped debate can go on: the limit it met, twice as high.
+pub fn raised(started: &Started, resumed: &[DebateResumed], met: Limit) -> String {
     let limits = resumed.iter().rev().find_map(|resumed| resumed.limits).unwrap_or(started.limits);
     let caps = limits.caps;
-    // What the engine says of a cap it met, and the flag that lifts it.
-    let rows = [
-        ("of $", caps.cost_usd.map(|cost| format!("--max-cost {}", dollars(2.0 * cost.max(0.01)).trim_start_matches('$')))),
-        ("tokens", caps.tokens.map(|tokens| format!("--max-tokens {}", 2 * tokens.max(1000)))),
-        ("calls", caps.calls.map(|calls| format!("--max-calls {}", 2 * calls.max(1)))),
-        ("time", (limits.debate_seconds > 0).then(|| format!("--max-time {}", Span(2 * limits.debate_seconds)))),
-    ];
-    let met = rows.iter().find(|(sign, flag)| flag.is_some() && why.contains(sign)).and_then(|(_, flag)| flag.clone());
-    met.unwrap_or_else(|| rows.into_iter().filter_map(|(_, flag)| flag).collect::<Vec<_>>().join(" "))
+    match met {
+        Limit::Cost => format!("--max-cost {}", dollars(2.0 * caps.cost_usd.unwrap_or_default().max(0.01)).trim_start_matches('$')),
+        Limit::Tokens => format!("--max-tokens {}", 2 * caps.tokens.unwrap_or_default().max(1000)),
+        Limit::Calls => format!("--max-calls {}", 2 * caps.calls.unwrap_or_default().max(1)),
+        Limit::Time => format!("--max-time {}", Span(2 * limits.debate_seconds.max(1))),
+    }
 }
 
 /// A time as people write it: `90s`, `10m`, `1h30m`, or bare seconds.

@@ -64,7 +64,7 @@ impl From<DeskError> for CliError {
     fn from(error: DeskError) -> Self {
         let message = error.to_string();
         match error {
-            DeskError::BadRequest(why) if why.contains("price") => Self::usage(message).hint(
+            DeskError::UnknownPrices(_) => Self::usage(message).hint(
                 "write it under [providers.NAME.prices] in rebut.toml; or cap --max-tokens or --max-calls instead; or add --allow-unknown-price \
                  (such models then count nothing)",
             ),

@@ -6,7 +6,7 @@ use rebut_engine::{
     event::{Position, Started},
     family::only_family,
     formats::{FORMATS, decide},
-    outcome::{Ending, Outcome, SO_FAR},
+    outcome::{Ending, Outcome},
     view::{RoundView, Spent, View},
 };
 use std::fmt::Write;
@@ -75,9 +75,10 @@ fn cost_line(view: &View) -> String {
 
 /// What to type to go on with a debate that met a limit.
 pub fn go_on(view: &View) -> Option<String> {
-    let outcome = view.outcome.as_ref().filter(|outcome| outcome.outcome == Ending::Stopped)?;
-    let why = outcome.summary.split(SO_FAR).next().unwrap_or_default();
-    Some(format!("rebut resume {} {}", short(view), budget::raised(view.started.as_ref()?, &view.resumed, why)).trim_end().to_owned())
+    let stop = view.outcome.as_ref()?.stopped.as_ref()?;
+    Some(
+        format!("rebut resume {} {}", short(view), budget::raised(view.started.as_ref()?, &view.resumed, stop.limit)).trim_end().to_owned(),
+    )
 }
 
 /// Money with as many digits as it takes to see something.

@@ -273,14 +273,11 @@ fn check_prices(caps: &Caps, models: &Opened) -> Result<(), DeskError> {
     if caps.cost_usd.is_none() || caps.unknown_prices {
         return Ok(());
     }
-    let unknown: Vec<&str> = models.iter().filter(|(_, model)| model.price().is_none()).map(|(name, _)| &**name).collect();
-    if unknown.is_empty() {
-        return Ok(());
+    let unknown = models.iter().filter(|(_, model)| model.price().is_none()).map(|(name, _)| name.to_string());
+    match unknown.collect::<Vec<_>>() {
+        none if none.is_empty() => Ok(()),
+        names => Err(DeskError::UnknownPrices(names)),
     }
-    let names = unknown.join(", ");
-    Err(DeskError::BadRequest(format!(
-        "nobody knows the price of {names}, so a cap on money cannot hold; set its price, or allow unknown prices"
-    )))
 }
 
 /// Runs a format to its end and records that end.
@@ -313,7 +310,7 @@ pub(super) fn ending(debate: &Debate, result: Result<Outcome, Halt>) -> Result<O
         }
         Err(Halt::Cancelled { by, reason }) => (Ending::Cancelled, format!("cancelled by {by}{}", because(&reason))),
         Err(Halt::Rejected { gate, by, reason }) => (Ending::Rejected, format!("gate {gate} rejected by {by}{}", because(&reason))),
-        Err(Halt::Stopped(why)) => (Ending::Stopped, why),
+        Err(Halt::Stopped(stop)) => return Ok(Outcome::stopped(stop, absences)),
         Err(Halt::Broken(problem)) => (Ending::Failed, problem),
         Err(halt @ (Halt::Paused | Halt::TakenOver | Halt::Store(_))) => return Err(halt),
     };

@@ -50,6 +50,26 @@ fn replies_are_found_where_models_put_them() {
 }
 
 #[test]
+fn a_ranking_is_an_extra_that_never_costs_a_reply() {
+    let rows = [
+        (r#"["B", "C", "A"]"#, vec!["B", "C", "A"]),
+        (r#"["C", "b.", "C", "option a"]"#, vec!["B", "C", "A"]),
+        (r#"["B", "A"]"#, vec!["B", "A"]),
+        (r#""B > A > C""#, vec!["B", "A", "C"]),
+        (r#"["A", "Z", 7, null, "J2#1"]"#, vec!["B", "A"]),
+        (r#"["B"]"#, vec![]),
+        ("[]", vec![]),
+        ("null", vec![]),
+        (r#"{"A": 1}"#, vec![]),
+    ];
+    for (ranking, expected) in rows {
+        let text = GOOD.replacen('{', &format!("{{\"ranking\": {ranking}, "), 1);
+        let found = extract::<Recommendation>(&text, &|reply| reply.check(&["A", "B", "C"].map(str::to_owned)));
+        assert_eq!(found.expect("a reply").reply.ranking, expected, "{ranking}");
+    }
+}
+
+#[test]
 fn claim_names_are_read_as_judges_write_them() {
     let rows = [
         ("J2#1", Some((2, 1))),

@@ -26,6 +26,7 @@ pub fn respond(agent: &Agent, prompt: &Prompt) -> Result<Value, Fault> {
     let (convinced_by, reason) = change.map_or((Vec::new(), String::new()), |change| (change.because, change.reason));
     Ok(json!({
         "option": speaker.case.options()[now].letter,
+        "ranking": speaker.ranking(now),
         "confidence": if now == held { speaker.verdict.confidence(now) } else { 0.6 },
         "summary": speaker.summary(now),
         "claims": speaker.claims(now, if now == held { &said } else { &[] }),

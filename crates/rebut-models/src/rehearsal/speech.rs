@@ -22,6 +22,7 @@ pub fn recommend(agent: &Agent, prompt: &Prompt) -> Result<Value, Fault> {
     let chosen = speaker.verdict.ranking()[0];
     Ok(json!({
         "option": speaker.case.options()[chosen].letter,
+        "ranking": speaker.ranking(chosen),
         "confidence": speaker.verdict.confidence(chosen),
         "summary": speaker.summary(chosen),
         "claims": speaker.claims(chosen, &[]),
@@ -206,6 +207,12 @@ impl<'a> Speaker<'a> {
             return format!("{name} {praise}: {fact}.");
         }
         format!("{name} {praise}; {} has to answer for {fact}.", self.name(own.option))
+    }
+
+    /// The letters of all options, the chosen one first, the others by what was found for them.
+    pub fn ranking(&self, chosen: usize) -> Vec<&str> {
+        let others = self.verdict.ranking().into_iter().filter(|option| *option != chosen);
+        std::iter::once(chosen).chain(others).map(|option| self.case.options()[option].letter).collect()
     }
 
     /// The one fact that would change this judge's mind.

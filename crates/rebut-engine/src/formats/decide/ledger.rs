@@ -46,6 +46,7 @@ impl Ledger {
                 turn: said.turn,
                 counted: Some(said.reply.option.clone()),
                 option: Some(said.reply.option),
+                ranking: said.reply.ranking,
                 from: None,
                 confidence: said.reply.confidence,
                 summary: said.reply.summary,
@@ -135,6 +136,8 @@ impl Ledger {
         let (because, bad_citations) = self.citations(before, &said.agent, &reply.convinced_by);
         let changed = from.as_deref() != Some(reply.option.as_str());
         let documented = !changed || !because.is_empty();
+        let counts = documented || !strict;
+        let stands = before.map(|judge| judge.last().ranking.clone()).unwrap_or_default();
         let challenges = reply.challenges.iter().filter_map(|answered| {
             let (judge, claim) = self.claim(&answered.claim)?;
             (judge.agent != said.agent).then(|| Challenge {
@@ -146,7 +149,13 @@ impl Ledger {
         Position {
             turn: said.turn.clone(),
             option: Some(reply.option.clone()),
-            counted: if documented || !strict { Some(reply.option.clone()) } else { from.clone() },
+            counted: if counts { Some(reply.option.clone()) } else { from.clone() },
+            // Whoever ranked before and only names its choice now has said nothing new about the rest.
+            ranking: match (counts, reply.ranking.is_empty()) {
+                (true, false) => reply.ranking.clone(),
+                (true, true) if changed => Vec::new(),
+                _ => stands,
+            },
             from,
             confidence: reply.confidence,
             summary: reply.summary.clone(),

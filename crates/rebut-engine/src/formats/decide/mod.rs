@@ -15,7 +15,7 @@ use crate::{
     error::Halt,
     event::{Event, Limits, Tally},
     formats::{Format, Run},
-    outcome::{Ending, Outcome, SO_FAR},
+    outcome::{Ending, Outcome, Stop},
     prompt::Template,
     reply::Schema,
     view::View,
@@ -63,7 +63,7 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
         let judges = debate.agents().iter().filter(|judge| ledger.holds(&judge.name));
         let heard = match debate.round(&step, judges, |judge, notes| case.challenge(debate, judge, notes, &ledger, round)).await {
             // What stands so far is worth having; with more to use it goes on from here.
-            Err(Halt::Stopped(why)) => return outcome(debate, &case, &ledger, &tally, Some(why)),
+            Err(Halt::Stopped(stop)) => return outcome(debate, &case, &ledger, &tally, Some(stop)),
             heard => heard?,
         };
         ledger.hear(round, heard.quorum(case.quorum())?, case.config.require_change_documentation);
@@ -73,7 +73,7 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
 }
 
 /// Where the case stands after a count; `stopped` says why it goes no further for now.
-fn outcome(debate: &Debate, case: &Case, ledger: &Ledger, tally: &Tally, stopped: Option<String>) -> Result<Outcome, Halt> {
+fn outcome(debate: &Debate, case: &Case, ledger: &Ledger, tally: &Tally, stopped: Option<Stop>) -> Result<Outcome, Halt> {
     let absences = debate.absences();
     let result = result::of(case, ledger, tally, &absences);
     let ending = match &stopped {
@@ -84,7 +84,8 @@ fn outcome(debate: &Debate, case: &Case, ledger: &Ledger, tally: &Tally, stopped
     let stands = result::summary(case, tally);
     Ok(Outcome {
         outcome: ending,
-        summary: stopped.map_or_else(|| stands.clone(), |why| format!("{why}{SO_FAR}{stands}")),
+        summary: stopped.as_ref().map_or_else(|| stands.clone(), |stop| format!("{}; so far {stands}", stop.why)),
+        stopped,
         consensus_score: Some(tally.share),
         result: serde_json::to_value(result).map_err(|error| Halt::Broken(error.to_string()))?,
         ..Outcome::without_result(ending, "", absences)

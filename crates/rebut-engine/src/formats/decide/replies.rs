@@ -6,6 +6,7 @@ use serde::{
     Deserialize, Deserializer, Serialize,
     de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
 };
+use serde_json::Value;
 use std::fmt;
 
 /// A judge's blind recommendation.
@@ -13,6 +14,9 @@ use std::fmt;
 pub struct Recommendation {
     /// The letter of the recommended option.
     pub option: String,
+    /// The letters of all options, best first, the recommended one at the head. May stop early: what is left out is last.
+    #[serde(default, deserialize_with = "letters")]
+    pub ranking: Vec<String>,
     /// How sure the judge is, from 0 to 1.
     #[serde(deserialize_with = "number")]
     pub confidence: f64,
@@ -31,6 +35,9 @@ pub struct Recommendation {
 pub struct Response {
     /// The letter of the option recommended now.
     pub option: String,
+    /// The letters of all options, best first, the recommended one at the head. May stop early: what is left out is last.
+    #[serde(default, deserialize_with = "letters")]
+    pub ranking: Vec<String>,
     /// How sure the judge is, from 0 to 1.
     #[serde(deserialize_with = "number")]
     pub confidence: f64,
@@ -91,6 +98,7 @@ impl Recommendation {
     /// Normalises the option to one of `ids` and checks the rest.
     pub fn check(&mut self, ids: &[String]) -> Result<(), String> {
         self.option = option_of(&self.option, ids)?;
+        self.ranking = ranking_of(&self.option, &self.ranking, ids);
         check_argument(self.confidence, &self.summary, &mut self.claims)
     }
 }
@@ -100,6 +108,7 @@ impl Response {
     /// least one claim that exists.
     pub fn check(&mut self, ids: &[String], others: &[(usize, usize)]) -> Result<(), String> {
         self.option = option_of(&self.option, ids)?;
+        self.ranking = ranking_of(&self.option, &self.ranking, ids);
         check_argument(self.confidence, &self.summary, &mut self.claims)?;
         let answers = |judge: usize, claims: usize| {
             move |named: &Answered| claim_name(&named.claim).is_some_and(|(who, number)| who == judge && number <= claims)
@@ -145,6 +154,19 @@ fn option_of(said: &str, ids: &[String]) -> Result<String, String> {
     })
 }
 
+/// The ranking behind a choice. The choice itself is what the judge argued for, so it leads whatever the list says; what is no
+/// option, or comes again, is passed over: a second opinion on the others is not worth a clarification.
+fn ranking_of(choice: &str, said: &[String], ids: &[String]) -> Vec<String> {
+    let mut ranking = vec![choice.to_owned()];
+    for option in said.iter().filter_map(|said| option_of(said, ids).ok()) {
+        if !ranking.contains(&option) {
+            ranking.push(option);
+        }
+    }
+    // A list of one says nothing that the choice does not say.
+    if ranking.len() > 1 { ranking } else { Vec::new() }
+}
+
 fn check_argument(confidence: f64, summary: &str, claims: &mut Vec<String>) -> Result<(), String> {
     claims.retain(|claim| !claim.trim().is_empty());
     if !(0.0..=1.0).contains(&confidence) {
@@ -187,6 +209,15 @@ fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
         }
     }
     deserializer.deserialize_any(Number)
+}
+
+/// A list of letters, also when it was written as `B > A > C`. It is an extra: whatever else stands there is as good as nothing.
+fn letters<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::Array(items) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Value::String(text) => text.split(['>', ',', ';']).map(|part| part.trim().to_owned()).collect(),
+        _ => Vec::new(),
+    })
 }
 
 /// A list of sentences, also when each was wrapped in an object.
