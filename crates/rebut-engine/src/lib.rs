@@ -31,6 +31,7 @@ pub mod reply;
 pub mod report;
 pub mod seal;
 pub mod secrets;
+pub mod stopping;
 pub mod store;
 pub mod triage;
 mod turn;
