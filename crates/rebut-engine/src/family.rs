@@ -11,13 +11,14 @@ const FAMILIES: &[(&str, &[&str])] = &[
     ("grok", &["grok"]),
     ("deepseek", &["deepseek"]),
     ("qwen", &["qwen", "qwq"]),
-    ("mistral", &["mistral", "mixtral", "magistral", "codestral", "devstral", "ministral"]),
+    ("mistral", &["mistral", "mixtral", "magistral", "codestral", "devstral", "ministral", "mathstral"]),
     ("llama", &["llama"]),
     ("phi", &["phi"]),
     ("command", &["command", "cohere"]),
     ("kimi", &["kimi", "moonshot"]),
     ("glm", &["glm"]),
     ("smollm", &["smollm"]),
+    ("yi", &["yi"]),
 ];
 
 /// The family of `provider:model`. A name that tells nothing is a family of its own.
