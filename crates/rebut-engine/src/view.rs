@@ -8,6 +8,7 @@ use crate::{
     outcome::{Absence, Ending, Outcome},
     record::Record,
     store::{Session, Status, TurnRow},
+    topology,
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -305,7 +306,7 @@ pub fn session(id: DebateId, started: &Started, now: &str) -> Session {
         topic: started.topic.clone(),
         status: Status::Running,
         format: started.format.clone(),
-        topology_type: "graph_mesh".to_owned(),
+        topology_type: topology::kind_of(&started.config).rules().stored_as.to_owned(),
         coordination_protocol: "CPDE".to_owned(),
         config: started.config.to_string(),
         initiated_by: started.initiated_by.clone(),

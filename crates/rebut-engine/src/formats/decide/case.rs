@@ -13,6 +13,7 @@ use crate::{
     prompt,
     prompt::Template,
     reply::Schema,
+    topology::{Kind, Topology},
     view::View,
 };
 use schemars::JsonSchema;
@@ -120,6 +121,9 @@ pub struct Config {
     pub require_change_documentation: bool,
     /// Judges that must have answered; 0 is more than half.
     pub min_judges: usize,
+    /// Who hears whom in later rounds. Debates from before there was a choice are meshes.
+    #[serde(default)]
+    pub topology: Kind,
 }
 
 impl Default for Config {
@@ -179,6 +183,14 @@ fn check_options(options: &[Choice]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// What stands between two rounds: what everybody said, and who hears it.
+pub struct Hall<'a> {
+    /// What was said.
+    pub ledger: &'a Ledger,
+    /// Who hears whom.
+    pub topology: &'a Topology,
 }
 
 /// The case while it is debated.
@@ -242,9 +254,15 @@ impl Case {
         Ask { prompt, schema: self.recommend_schema.clone(), check }
     }
 
-    /// The question to one judge who has heard the others.
-    pub fn challenge(&self, debate: &Debate, judge: &Agent, notes: &str, ledger: &Ledger, round: u32) -> Ask<Response> {
-        let others = ledger.others_for(&judge.name, debate.agents(), debate.started().seed, round);
+    /// Who hears whom, while nobody is missing.
+    pub fn topology(&self, debate: &Debate) -> Result<Topology, Halt> {
+        Topology::of_panel(self.config.topology, debate.agents()).map_err(|error| Halt::Broken(error.to_string()))
+    }
+
+    /// The question to one judge who has heard those it hears in the topology.
+    pub fn challenge(&self, debate: &Debate, judge: &Agent, notes: &str, hall: &Hall<'_>, round: u32) -> Ask<Response> {
+        let Hall { ledger, topology } = hall;
+        let others = ledger.others_for(&judge.name, topology, debate.agents(), debate.started().seed, round);
         let prompt = Challenge {
             stance: &judge.stance,
             brief: &judge.brief,
@@ -321,7 +339,13 @@ fn notes_text(notes: &str) -> String {
 /// One argument is quoted at most this long to the others.
 const QUOTED_CHARS: usize = 700;
 
+/// What a judge reads in place of the others' words when it hears nobody.
+const NOBODY: &str = "(no words of other judges reach you in this round)";
+
 fn others_text(others: &[Other<'_>]) -> String {
+    if others.is_empty() {
+        return NOBODY.to_owned();
+    }
     let mut text = String::with_capacity(1024);
     for Other { number, stance, position } in others {
         let (option, summary) = (position.counted.as_deref().unwrap_or_default(), clean::one_line(&position.summary));

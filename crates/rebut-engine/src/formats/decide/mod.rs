@@ -6,7 +6,7 @@ mod ledger;
 pub mod replies;
 pub mod result;
 
-pub use case::{Case, Choice, Config, Input};
+pub use case::{Case, Choice, Config, Hall, Input};
 pub use ledger::Ledger;
 
 use crate::{
@@ -53,7 +53,9 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
     let case = Case::of(debate).await?;
     let blind = Step::once("recommend", 1);
     let first = debate.round(&blind, debate.agents(), |judge, notes| case.recommend(debate, judge, notes)).await?;
-    let mut ledger = Ledger::open(first.quorum(case.quorum())?);
+    let first = first.quorum(case.quorum())?;
+    let mut topology = case.topology(debate)?.after(1, first.absent.iter().map(|absence| absence.agent.as_str()));
+    let mut ledger = Ledger::open(first);
     let mut tally = record(debate, &case, &ledger, &blind).await?;
     for round in 2..=case.config.max_rounds {
         if tally.reached {
@@ -61,12 +63,16 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
         }
         let step = Step::numbered("challenge", round);
         let judges = debate.agents().iter().filter(|judge| ledger.holds(&judge.name));
-        let heard = match debate.round(&step, judges, |judge, notes| case.challenge(debate, judge, notes, &ledger, round)).await {
+        let hall = Hall { ledger: &ledger, topology: &topology };
+        let heard = match debate.round(&step, judges, |judge, notes| case.challenge(debate, judge, notes, &hall, round)).await {
             // What stands so far is worth having; with more to use it goes on from here.
             Err(Halt::Stopped(stop)) => return outcome(debate, &case, &ledger, &tally, Some(stop)),
             heard => heard?,
         };
-        ledger.hear(round, heard.quorum(case.quorum())?, case.config.require_change_documentation);
+        let heard = heard.quorum(case.quorum())?;
+        let next = topology.after(round, heard.absent.iter().map(|absence| absence.agent.as_str()));
+        ledger.hear(round, heard, &topology, case.config.require_change_documentation);
+        topology = next;
         tally = record(debate, &case, &ledger, &step).await?;
     }
     outcome(debate, &case, &ledger, &tally, None)
