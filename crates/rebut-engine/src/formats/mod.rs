@@ -1,6 +1,8 @@
 //! The table of formats. A format is one row here, one file (or folder) beside this one, and its prompts and preset.
 
 pub mod decide;
+mod hearing;
+pub mod question;
 pub mod triage;
 
 use crate::{agent::Agent, debate::Debate, error::Halt, event::Limits, outcome::Outcome, record::Hash, reply::Schema, view::View};

@@ -9,9 +9,11 @@ use crate::{
     clean,
     debate::{Round, Said},
     event::{Challenge, Claim, ClaimId, Position},
+    formats::hearing::{Other, order, own_words},
     record::Hash,
+    stopping::{Saved, stable},
 };
-use std::{fmt::Write, sync::Arc};
+use std::sync::Arc;
 
 /// Everything held and claimed so far.
 #[derive(Clone, Debug, Default)]
@@ -24,17 +26,6 @@ pub struct Ledger {
 struct Judge {
     agent: Arc<str>,
     positions: Vec<(u32, Arc<Position>)>,
-}
-
-/// What a judge is shown of another.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Other<'a> {
-    /// The number in its neutral name, `J2`.
-    pub number: usize,
-    /// Its attitude.
-    pub stance: &'a str,
-    /// What it holds, and why.
-    pub position: &'a Position,
 }
 
 impl Ledger {
@@ -89,6 +80,15 @@ impl Ledger {
         self.judges.iter().map(|judge| (&judge.agent, ballot(judge))).collect()
     }
 
+    /// What the rounds after this one would cost, if this one changed nothing: the same judges spoke, and each stands where it stood.
+    /// What they argue may be new; it moved nobody, and that is all that is looked at.
+    pub fn nothing_moves(&self, round: u32, max_rounds: u32) -> Option<Saved> {
+        let stands = |round| self.judges.iter().filter_map(move |judge| Some((&judge.agent, judge.at(round)?.counted.as_deref())));
+        let same = round > 1 && stable(&stands(round - 1).collect(), &stands(round).collect());
+        let calls = max_rounds.saturating_sub(round) * u32::try_from(self.judges.len()).unwrap_or(u32::MAX);
+        same.then(|| Saved { calls, why: "positions are stable".to_owned() })
+    }
+
     /// Every judge with its positions, oldest first.
     pub fn history(&self) -> impl Iterator<Item = (&Arc<str>, &[(u32, Arc<Position>)])> {
         self.judges.iter().map(|judge| (&judge.agent, judge.positions.as_slice()))
@@ -100,7 +100,7 @@ impl Ledger {
         let mut others: Vec<(Hash, Other<'a>)> = others
             .map(|(at, judge)| {
                 let stance = agents.iter().find(|agent| agent.name == judge.agent).map_or("", |agent| &*agent.stance);
-                let order = Hash::of(format!("{seed}/{round}/{viewer}/{}", judge.agent).as_bytes());
+                let order = order(seed, round, viewer, &judge.agent);
                 // The number follows the panel's order, which says nothing about models.
                 (order, Other { number: at + 1, stance, position: judge.last() })
             })
@@ -112,13 +112,7 @@ impl Ledger {
     /// A judge's own last word, as it is reminded of it.
     pub fn own_words(&self, agent: &str) -> String {
         let Some(judge) = self.judges.iter().find(|judge| &*judge.agent == agent) else { return String::new() };
-        let position = judge.last();
-        let option = position.counted.as_deref().unwrap_or("nothing");
-        let mut text = format!("You recommended {option}, confidence {:.2}: {}", position.confidence, clean::one_line(&position.summary));
-        for (number, claim) in position.claims.iter().enumerate() {
-            let _ = write!(text, "\n  #{}: {}", number + 1, clean::one_line(&claim.text));
-        }
-        text
+        own_words(judge.last())
     }
 
     /// The claim behind a neutral name, as it stood when the others were last shown.

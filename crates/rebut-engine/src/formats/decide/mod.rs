@@ -6,7 +6,8 @@ mod ledger;
 pub mod replies;
 pub mod result;
 
-pub use case::{Case, Choice, Config, Input};
+pub use super::question::{Choice, Input};
+pub use case::{Case, Config, options_of};
 pub use ledger::Ledger;
 
 use crate::{
@@ -18,6 +19,7 @@ use crate::{
     outcome::{Ending, Outcome, SO_FAR},
     prompt::Template,
     reply::Schema,
+    stopping::Saved,
     view::View,
 };
 use replies::{OptionDraft, Recommendation, Response};
@@ -55,33 +57,46 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
     let first = debate.round(&blind, debate.agents(), |judge, notes| case.recommend(debate, judge, notes)).await?;
     let mut ledger = Ledger::open(first.quorum(case.quorum())?);
     let mut tally = record(debate, &case, &ledger, &blind).await?;
+    let mut saved = None;
     for round in 2..=case.config.max_rounds {
         if tally.reached {
+            break;
+        }
+        saved = case.config.stop_when_stable.then(|| ledger.nothing_moves(round - 1, case.config.max_rounds)).flatten();
+        if saved.is_some() {
             break;
         }
         let step = Step::numbered("challenge", round);
         let judges = debate.agents().iter().filter(|judge| ledger.holds(&judge.name));
         let heard = match debate.round(&step, judges, |judge, notes| case.challenge(debate, judge, notes, &ledger, round)).await {
             // What stands so far is worth having; with more to use it goes on from here.
-            Err(Halt::Stopped(why)) => return outcome(debate, &case, &ledger, &tally, Some(why)),
+            Err(Halt::Stopped(why)) => return outcome(debate, &case, &ledger, &tally, None, Some(why)),
             heard => heard?,
         };
         ledger.hear(round, heard.quorum(case.quorum())?, case.config.require_change_documentation);
         tally = record(debate, &case, &ledger, &step).await?;
     }
-    outcome(debate, &case, &ledger, &tally, None)
+    outcome(debate, &case, &ledger, &tally, saved, None)
 }
 
 /// Where the case stands after a count; `stopped` says why it goes no further for now.
-fn outcome(debate: &Debate, case: &Case, ledger: &Ledger, tally: &Tally, stopped: Option<String>) -> Result<Outcome, Halt> {
+fn outcome(
+    debate: &Debate,
+    case: &Case,
+    ledger: &Ledger,
+    tally: &Tally,
+    saved: Option<Saved>,
+    stopped: Option<String>,
+) -> Result<Outcome, Halt> {
     let absences = debate.absences();
-    let result = result::of(case, ledger, tally, &absences);
+    let spared = saved.as_ref().map(|saved| format!("; {saved}")).unwrap_or_default();
+    let result = result::of(case, ledger, tally, &absences, saved);
     let ending = match &stopped {
         Some(_) => Ending::Stopped,
         None if tally.reached => Ending::Consensus,
         None => Ending::Contested,
     };
-    let stands = result::summary(case, tally);
+    let stands = format!("{}{spared}", result::summary(case, tally));
     Ok(Outcome {
         outcome: ending,
         summary: stopped.map_or_else(|| stands.clone(), |why| format!("{why}{SO_FAR}{stands}")),
