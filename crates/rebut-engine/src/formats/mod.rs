@@ -1,5 +1,6 @@
 //! The table of formats. A format is one row here, one file (or folder) beside this one, and its prompts and preset.
 
+pub mod arms;
 pub mod decide;
 mod hearing;
 pub mod question;
@@ -46,7 +47,7 @@ pub struct Format {
 }
 
 /// Every format there is.
-pub const FORMATS: &[Format] = &[decide::FORMAT, triage::FORMAT];
+pub const FORMATS: &[Format] = &[decide::FORMAT, triage::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT];
 
 impl Format {
     /// The hash of each prompt file.
