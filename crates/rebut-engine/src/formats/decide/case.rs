@@ -2,14 +2,17 @@
 
 use super::{
     consensus::Threshold,
-    ledger::{Ledger, Other},
+    ledger::Ledger,
     replies::{OptionDraft, Recommendation, Response},
 };
 use crate::{
     agent::{Agent, Role},
-    clean,
     debate::{Ask, Debate, Step},
     error::Halt,
+    formats::{
+        hearing::others_text,
+        question::{Choice, Input, context_of, notes_text, options_text},
+    },
     prompt,
     prompt::Template,
     reply::Schema,
@@ -19,7 +22,7 @@ use crate::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::{fmt::Write, sync::Arc};
+use std::sync::Arc;
 
 prompt!(
     /// What a judge reads in the blind round.
@@ -75,36 +78,6 @@ prompt!(
     }
 );
 
-/// What is to be decided.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Input {
-    /// The question's own id, used in file names and results.
-    #[serde(default)]
-    pub question_id: String,
-    /// The question.
-    pub question: String,
-    /// 2 to 26 options; none to have them drafted.
-    #[serde(default)]
-    pub options: Vec<Choice>,
-    /// What the judges should know.
-    #[serde(default)]
-    pub context: String,
-}
-
-/// One option.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Choice {
-    /// A letter, or a short word.
-    pub id: String,
-    /// Its name.
-    pub label: String,
-    /// What it means.
-    #[serde(default)]
-    pub description: String,
-}
-
 /// The settings of decide, with the defaults of its preset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -124,6 +97,9 @@ pub struct Config {
     /// Who hears whom in later rounds. Debates from before there was a choice are meshes.
     #[serde(default)]
     pub topology: Kind,
+    /// Later rounds are spared when one changed nothing. Journals from before there was this setting lack it, and ran every round.
+    #[serde(default)]
+    pub stop_when_stable: bool,
 }
 
 impl Default for Config {
@@ -150,39 +126,6 @@ impl Config {
     pub fn threshold(&self) -> Threshold {
         Threshold::new(self.consensus_threshold).expect("checked when the settings were read")
     }
-}
-
-impl Input {
-    /// Reads the input and checks it.
-    pub fn parse(input: &Value) -> Result<Self, String> {
-        let input = Self::deserialize(input).map_err(|error| format!("decide: {error}"))?;
-        if input.question.trim().is_empty() {
-            return Err("the question is empty".to_owned());
-        }
-        check_options(&input.options)?;
-        Ok(input)
-    }
-}
-
-fn check_options(options: &[Choice]) -> Result<(), String> {
-    match options.len() {
-        0 | 2..=26 => {}
-        1 => return Err("one option is no choice; give at least two, or none to have them drafted".to_owned()),
-        count => return Err(format!("{count} options; at most 26 can be told apart")),
-    }
-    for (number, option) in options.iter().enumerate() {
-        let id = &option.id;
-        if id.is_empty() || id.len() > 16 || !id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
-            return Err(format!("option id `{}` must be 1 to 16 letters or digits", clean::on_one_line(id)));
-        }
-        if options[..number].iter().any(|earlier| earlier.id.eq_ignore_ascii_case(id)) {
-            return Err(format!("option id `{id}` is used twice"));
-        }
-        if option.label.trim().is_empty() {
-            return Err(format!("option {id} has no label"));
-        }
-    }
-    Ok(())
 }
 
 /// What stands between two rounds: what everybody said, and who hears it.
@@ -286,14 +229,8 @@ impl Case {
     }
 }
 
-/// What the judges should know, as it was pinned: a case keeps no copy of what may be long.
-fn context_of(debate: &Debate) -> &str {
-    let context = debate.started().input.get("context").and_then(Value::as_str).unwrap_or_default();
-    if context.trim().is_empty() { "(none)" } else { context }
-}
-
 /// The options of a debate as far as its journal tells: given, or drafted.
-pub(super) fn options_of(view: &View) -> Vec<Choice> {
+pub fn options_of(view: &View) -> Vec<Choice> {
     let given = view.started.as_ref().and_then(|started| Input::parse(&started.input).ok()).map(|input| input.options).unwrap_or_default();
     if !given.is_empty() {
         return given;
@@ -317,47 +254,6 @@ async fn draft_options(debate: &Debate, input: &Input) -> Result<Vec<Choice>, Ha
 fn lettered(draft: OptionDraft) -> Vec<Choice> {
     let letters = ('A'..='Z').map(|letter| letter.to_string());
     letters.zip(draft.options).map(|(id, option)| Choice { id, label: option.label, description: option.description }).collect()
-}
-
-fn options_text(options: &[Choice]) -> String {
-    let mut text = String::new();
-    for option in options {
-        let _ = write!(text, "{}. {}", option.id, clean::on_one_line(&option.label));
-        if !option.description.trim().is_empty() {
-            let _ = write!(text, " — {}", clean::on_one_line(&option.description));
-        }
-        text.push('\n');
-    }
-    text.truncate(text.trim_end().len());
-    text
-}
-
-fn notes_text(notes: &str) -> String {
-    if notes.is_empty() { String::new() } else { format!("Notes added by the person who asked:\n{}", clean::for_people(notes)) }
-}
-
-/// One argument is quoted at most this long to the others.
-const QUOTED_CHARS: usize = 700;
-
-/// What a judge reads in place of the others' words when it hears nobody.
-const NOBODY: &str = "(no words of other judges reach you in this round)";
-
-fn others_text(others: &[Other<'_>]) -> String {
-    if others.is_empty() {
-        return NOBODY.to_owned();
-    }
-    let mut text = String::with_capacity(1024);
-    for Other { number, stance, position } in others {
-        let (option, summary) = (position.counted.as_deref().unwrap_or_default(), clean::one_line(&position.summary));
-        let summary = clean::shortened(&summary, QUOTED_CHARS);
-        let _ = writeln!(text, "J{number} ({stance}) recommends {option}, confidence {:.2}: {summary}", position.confidence);
-        for (at, claim) in position.claims.iter().enumerate() {
-            let _ = writeln!(text, "  J{number}#{}: {}", at + 1, clean::shortened(&clean::one_line(&claim.text), QUOTED_CHARS));
-        }
-        text.push('\n');
-    }
-    text.truncate(text.trim_end().len());
-    text
 }
 
 #[cfg(test)]

@@ -9,10 +9,12 @@ use crate::{
     clean,
     debate::{Round, Said},
     event::{Challenge, Claim, ClaimId, Position},
+    formats::hearing::{Other, order, own_words},
     record::Hash,
+    stopping::{Saved, stable},
     topology::Topology,
 };
-use std::{collections::BTreeMap, fmt::Write, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Everything held and claimed so far.
 #[derive(Clone, Debug, Default)]
@@ -27,17 +29,6 @@ struct Judge {
     positions: Vec<(u32, Arc<Position>)>,
     /// By the judge's number: the round of the last words of theirs that it was shown when it spoke.
     answered: BTreeMap<usize, u32>,
-}
-
-/// What a judge is shown of another.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Other<'a> {
-    /// The number in its neutral name, `J2`.
-    pub number: usize,
-    /// Its attitude.
-    pub stance: &'a str,
-    /// What it holds, and why.
-    pub position: &'a Position,
 }
 
 impl Ledger {
@@ -99,6 +90,15 @@ impl Ledger {
         self.judges.iter().map(|judge| (&judge.agent, ballot(judge))).collect()
     }
 
+    /// What the rounds after this one would cost, if this one changed nothing: the same judges spoke, and each stands where it stood.
+    /// What they argue may be new; it moved nobody, and that is all that is looked at.
+    pub fn nothing_moves(&self, round: u32, max_rounds: u32) -> Option<Saved> {
+        let stands = |round| self.judges.iter().filter_map(move |judge| Some((&judge.agent, judge.at(round)?.counted.as_deref())));
+        let same = round > 1 && stable(&stands(round - 1).collect(), &stands(round).collect());
+        let calls = max_rounds.saturating_sub(round) * u32::try_from(self.judges.len()).unwrap_or(u32::MAX);
+        same.then(|| Saved { calls, why: "positions are stable".to_owned() })
+    }
+
     /// Every judge with its positions, oldest first.
     pub fn history(&self) -> impl Iterator<Item = (&Arc<str>, &[(u32, Arc<Position>)])> {
         self.judges.iter().map(|judge| (&judge.agent, judge.positions.as_slice()))
@@ -110,7 +110,7 @@ impl Ledger {
             .shown_to(viewer, topology)
             .map(|(at, judge)| {
                 let stance = agents.iter().find(|agent| agent.name == judge.agent).map_or("", |agent| &*agent.stance);
-                let order = Hash::of(format!("{seed}/{round}/{viewer}/{}", judge.agent).as_bytes());
+                let order = order(seed, round, viewer, &judge.agent);
                 // The number follows the panel's order, which says nothing about models. It stays the same whoever looks.
                 (order, Other { number: at + 1, stance, position: judge.last() })
             })
@@ -122,13 +122,7 @@ impl Ledger {
     /// A judge's own last word, as it is reminded of it.
     pub fn own_words(&self, agent: &str) -> String {
         let Some(judge) = self.judges.iter().find(|judge| &*judge.agent == agent) else { return String::new() };
-        let position = judge.last();
-        let option = position.counted.as_deref().unwrap_or("nothing");
-        let mut text = format!("You recommended {option}, confidence {:.2}: {}", position.confidence, clean::one_line(&position.summary));
-        for (number, claim) in position.claims.iter().enumerate() {
-            let _ = write!(text, "\n  #{}: {}", number + 1, clean::one_line(&claim.text));
-        }
-        text
+        own_words(judge.last())
     }
 
     /// Whose last words a judge is shown, with their numbers.

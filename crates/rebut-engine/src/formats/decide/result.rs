@@ -5,6 +5,7 @@ use crate::{
     clean,
     event::{Position, Tally},
     outcome::Absence,
+    stopping::Saved,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,9 @@ pub struct Contested {
     pub perspectives: BTreeMap<String, String>,
     /// What to ask the person.
     pub user_prompt: String,
+    /// What was spared because nothing moved any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved: Option<Saved>,
 }
 
 /// One change of mind.
@@ -74,7 +78,7 @@ pub struct Change {
 }
 
 /// The result of a case.
-pub fn of(case: &Case, ledger: &Ledger, tally: &Tally, absences: &[Absence]) -> DebateResult {
+pub fn of(case: &Case, ledger: &Ledger, tally: &Tally, absences: &[Absence], saved: Option<Saved>) -> DebateResult {
     let question_id = case.input.question_id.clone();
     match tally.leader.as_ref().filter(|_| tally.reached) {
         Some(option) => DebateResult::Consensus(Consensus {
@@ -100,6 +104,7 @@ pub fn of(case: &Case, ledger: &Ledger, tally: &Tally, absences: &[Absence]) -> 
                 format!("Option {} - \"{}\"\n", counted(position), last_word(position))
             }),
             user_prompt: user_prompt(case),
+            saved,
         }),
     }
 }
