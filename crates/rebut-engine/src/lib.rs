@@ -27,6 +27,7 @@ pub mod portable;
 pub mod prompt;
 pub mod record;
 pub mod recorded;
+pub mod recount;
 mod replay;
 pub mod reply;
 pub mod report;

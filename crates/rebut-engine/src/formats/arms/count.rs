@@ -93,8 +93,7 @@ impl Bar {
         match self {
             Self::Plurality => unassailable(&votes, &remaining).map(|at| format!("{} cannot be caught", shown(at))),
             Self::Share(threshold) => {
-                let size = |count| usize::try_from(count).unwrap_or(usize::MAX);
-                let reaches = |votes, ballots| threshold.reached(size(votes), size(ballots));
+                let reaches = |votes, ballots| threshold.reached(votes, ballots);
                 Some(match settled(&votes, tally.missing.len() as u64, &remaining, reaches)? {
                     Settled::Reached(at) => format!("{} keeps its share whatever comes", shown(at)),
                     Settled::NotReached => format!("nobody can reach {} any more", threshold.value),

@@ -30,7 +30,7 @@ impl Threshold {
     }
 
     /// Whether `votes` of `ballots` reach it. Nobody reaches anything without ballots.
-    pub fn reached(&self, votes: usize, ballots: usize) -> bool {
+    pub fn reached(&self, votes: u128, ballots: u128) -> bool {
         if ballots == 0 || votes == 0 {
             return false;
         }
@@ -39,11 +39,24 @@ impl Threshold {
             return votes == ballots;
         }
         let (needed, unit) = self.parts();
-        let (votes, ballots) = (votes as u128, ballots as u128);
+        // Weights come in tiny units; what is left of the largest sums after this loses less than any threshold can tell.
+        let (votes, ballots) = reduced(votes, ballots);
         // The share in units of the threshold's last digit, rounded half up, in whole numbers.
         let share = (2 * votes * unit + ballots) / (2 * ballots);
         share >= needed
     }
+}
+
+/// The same share in numbers small enough to be multiplied by any precision.
+fn reduced(votes: u128, ballots: u128) -> (u128, u128) {
+    let (mut divisor, mut rest) = (ballots, votes);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    let (votes, ballots) = (votes / divisor, ballots / divisor);
+    // A precision of nine digits takes 30 bits, and the doubling one more.
+    let excess = 32_u32.saturating_sub(ballots.leading_zeros());
+    (votes >> excess, ballots >> excess)
 }
 
 /// What one judge contributes to a count.
@@ -73,7 +86,7 @@ pub fn tally(step: &str, ballots: &[(&Arc<str>, Ballot<'_>)], threshold: Thresho
     let leader = leaders.next().filter(|_| leaders.next().is_none()).map(|(option, _)| option.clone());
     Tally {
         step: step.to_owned(),
-        reached: leader.is_some() && threshold.reached(most, ballots.len()),
+        reached: leader.is_some() && threshold.reached(most as u128, ballots.len() as u128),
         share: if ballots.is_empty() { 0.0 } else { most as f64 / ballots.len() as f64 },
         threshold: threshold.value,
         distribution,
@@ -102,6 +115,10 @@ mod tests {
             (5, 11, 0.5, false),
             (0, 3, 0.1, false),
             (0, 0, 0.1, false),
+            (2 << 120, 3 << 120, 0.67, true),
+            (2 << 120, 3 << 120, 0.7, false),
+            (u128::MAX - 1, u128::MAX, 0.999_999_999, true),
+            (u128::MAX - 1, u128::MAX, 1.0, false),
         ];
         for (votes, ballots, threshold, expected) in rows {
             let threshold = Threshold::new(threshold).expect("in range");
