@@ -7,6 +7,7 @@ use rebut_engine::{
     family::only_family,
     formats::{FORMATS, decide},
     outcome::{Ending, Outcome},
+    topology::Kind,
     view::{RoundView, Spent, View},
 };
 use std::fmt::Write;
@@ -50,7 +51,8 @@ fn heading(started: &Started) -> String {
     let judges = plural(started.agents.len() as u64, "judge");
     match decide::Config::parse(&started.config) {
         Ok(settings) if started.format == decide::FORMAT.name => {
-            format!("{} · {judges} · ≤{} rounds · threshold {}", started.format, settings.max_rounds, settings.consensus_threshold)
+            let place = if settings.topology == Kind::MESH { String::new() } else { format!(" · {}", settings.topology) };
+            format!("{} · {judges}{place} · ≤{} rounds · threshold {}", started.format, settings.max_rounds, settings.consensus_threshold)
         }
         _ => started.format.clone(),
     }

@@ -6,6 +6,7 @@ use crate::{
     family::only_family,
     formats::{self, decide},
     outcome::Ending,
+    topology::{self, Kind},
     view::{RoundView, View},
 };
 use std::fmt::Write;
@@ -33,6 +34,7 @@ pub fn transcript(view: &View) -> String {
     if let Some(family) = only_family(&started.agents) {
         let _ = writeln!(text, "\nAll judges are of one family ({}): they may err together.", on_one_line(&family));
     }
+    write_topology(&mut text, view);
     for round in &view.rounds {
         write_round(&mut text, round);
     }
@@ -95,6 +97,20 @@ pub(super) fn cost(cost_usd: Option<f64>) -> String {
 pub(super) fn choices(view: &View) -> Vec<(String, String)> {
     let format = view.started.as_ref().and_then(|started| formats::FORMATS.iter().find(|format| format.name == started.format));
     format.map(|format| (format.choices)(view)).unwrap_or_default()
+}
+
+/// Who heard whom, where that was not simply everybody.
+fn write_topology(text: &mut String, view: &View) {
+    for (round, topology) in topology::over_time(view) {
+        if topology.kind() == Kind::MESH {
+            return;
+        }
+        let _ = writeln!(text, "\n## Who hears whom from round {round}\n");
+        for line in topology.to_text().lines() {
+            let _ = writeln!(text, "- {line}");
+        }
+        let _ = writeln!(text, "\n```mermaid\n{}```", topology.to_mermaid());
+    }
 }
 
 fn write_round(text: &mut String, round: &RoundView) {

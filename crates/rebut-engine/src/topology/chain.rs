@@ -22,7 +22,7 @@ pub(super) const RULES: Rules = Rules {
 /// By role, then by score.
 fn seat(members: &[Member]) -> Shape {
     let mut shape = Shape { order: ranked(members), ..Shape::unsettled(members.len()) };
-    shape.order.sort_by_key(|number| roles::index(roles::CHAIN, &members[*number].role).unwrap_or(roles::CHAIN.len()));
+    shape.order.sort_by_cached_key(|number| roles::index(roles::CHAIN, &members[*number].role).unwrap_or(roles::CHAIN.len()));
     shape
 }
 

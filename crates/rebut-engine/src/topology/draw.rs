@@ -40,11 +40,14 @@ impl Topology {
             }
             return text;
         }
+        let mut place = vec![0; self.members.len()];
+        self.shape.order.iter().enumerate().for_each(|(at, number)| place[*number] = at);
         for (speaker, listener) in self.edges() {
             let mutual = self.hears(&self.members[speaker].name).contains(&self.members[listener].name);
             if !mutual {
                 let _ = writeln!(text, "    m{speaker} --> m{listener}");
-            } else if speaker < listener {
+            // Whoever is named first is drawn above.
+            } else if place[speaker] < place[listener] {
                 let _ = writeln!(text, "    m{speaker} <--> m{listener}");
             }
         }

@@ -1,7 +1,7 @@
 //! What can be typed about a question: how to debate it, who takes part, what it may use.
 
 use crate::budget::Span;
-use clap::Args;
+use clap::{Args, builder::PossibleValuesParser};
 use std::path::PathBuf;
 
 /// A question and how to debate it.
@@ -34,6 +34,9 @@ pub struct AskArgs {
     /// Rounds at most
     #[arg(long, value_name = "N")]
     pub rounds: Option<u32>,
+    /// Who hears whom in later rounds
+    #[arg(long, value_name = "KIND", value_parser = topologies())]
+    pub topology: Option<String>,
     /// Seconds a judge has per turn
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
@@ -55,6 +58,11 @@ pub struct AskArgs {
     /// How to print the result
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// The kinds of topologies, as the engine's table has them.
+pub(super) fn topologies() -> PossibleValuesParser {
+    rebut_engine::topology::TOPOLOGIES.iter().map(|kind| kind.name()).collect::<Vec<_>>().into()
 }
 
 /// What a debate may use.
@@ -142,4 +150,21 @@ pub struct DemoArgs {
     /// How to print the result
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// Arguments of `topology`.
+#[derive(Args, Debug)]
+pub struct TopologyArgs {
+    /// A debate: who heard whom in it. Without one, a panel is shown as it would be
+    #[arg(value_name = "ID")]
+    pub id: Option<String>,
+    /// The kind for the panel; by default the one of your configuration
+    #[arg(long, value_parser = topologies(), conflicts_with = "id")]
+    pub kind: Option<String>,
+    /// The panel's judges, e.g. `risk,value,architect`
+    #[arg(long, value_name = "ROLES", value_delimiter = ',', conflicts_with = "id")]
+    pub judges: Vec<String>,
+    /// Print a Mermaid drawing instead of text
+    #[arg(long)]
+    pub mermaid: bool,
 }

@@ -96,6 +96,8 @@ pub enum Command {
     /// Check journals, or take a text out of one
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Show who hears whom: in a debate, or in a panel before it debates
+    Topology(TopologyArgs),
     /// Say whether a question is worth a debate
     Triage(TriageArgs),
     /// Show a debate in 20 seconds: no key, no network, nothing kept

@@ -103,6 +103,7 @@ fn settings(args: &AskArgs) -> Vec<String> {
     let mut set = args.panel.set.clone();
     set.extend(args.threshold.map(|value| format!("decide.consensus_threshold={value:?}")));
     set.extend(args.rounds.map(|value| format!("decide.max_rounds={value}")));
+    set.extend(args.topology.as_ref().map(|kind| format!("decide.topology={kind:?}")));
     set.extend(args.timeout.map(|value| format!("decide.timeout_per_judge={value}")));
     set
 }

@@ -11,6 +11,7 @@ mod look;
 mod meta;
 mod models;
 mod steer;
+mod topology;
 mod triage;
 
 use crate::{
@@ -43,6 +44,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Import(args)) => keep::import(&global, args).await,
         Some(Command::Rm(args)) => keep::rm(&global, args).await,
         Some(Command::Audit(command)) => audit::run(&global, command).await,
+        Some(Command::Topology(args)) => topology::run(&global, args).await,
         Some(Command::Triage(args)) => triage::run(&global, args).await,
         Some(Command::Demo(args)) => demo::run(&global, args).await,
         Some(Command::Init(args)) => config::init(&global, args),
