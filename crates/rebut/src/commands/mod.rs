@@ -12,6 +12,7 @@ mod meta;
 mod models;
 mod steer;
 mod triage;
+mod vote;
 
 use crate::{
     cli::{AskArgs, Cli, Command},
@@ -43,6 +44,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Import(args)) => keep::import(&global, args).await,
         Some(Command::Rm(args)) => keep::rm(&global, args).await,
         Some(Command::Audit(command)) => audit::run(&global, command).await,
+        Some(Command::Vote(args)) => vote::run(&global, &args),
         Some(Command::Triage(args)) => triage::run(&global, args).await,
         Some(Command::Demo(args)) => demo::run(&global, args).await,
         Some(Command::Init(args)) => config::init(&global, args),
