@@ -3,10 +3,12 @@
 mod asking;
 mod kept;
 mod machine;
+mod voting;
 
 pub use asking::*;
 pub use kept::*;
 pub use machine::*;
+pub use voting::*;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -98,6 +100,8 @@ pub enum Command {
     Audit(AuditCommand),
     /// Show who hears whom: in a debate, or in a panel before it debates
     Topology(TopologyArgs),
+    /// Count ballots from a file by any voting method, with all the working
+    Vote(VoteArgs),
     /// Say whether a question is worth a debate
     Triage(TriageArgs),
     /// Show a debate in 20 seconds: no key, no network, nothing kept

@@ -13,6 +13,7 @@ mod models;
 mod steer;
 mod topology;
 mod triage;
+mod vote;
 
 use crate::{
     cli::{AskArgs, Cli, Command},
@@ -45,6 +46,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Rm(args)) => keep::rm(&global, args).await,
         Some(Command::Audit(command)) => audit::run(&global, command).await,
         Some(Command::Topology(args)) => topology::run(&global, args).await,
+        Some(Command::Vote(args)) => vote::run(&global, &args),
         Some(Command::Triage(args)) => triage::run(&global, args).await,
         Some(Command::Demo(args)) => demo::run(&global, args).await,
         Some(Command::Init(args)) => config::init(&global, args),
