@@ -103,7 +103,7 @@ pub(super) fn choices(view: &View) -> Vec<(String, String)> {
 }
 
 fn write_round(text: &mut String, round: &RoundView) {
-    let blind = if round.round == 1 { " (blind)" } else { "" };
+    let blind = if round.is_blind() { " (blind)" } else { "" };
     let _ = writeln!(text, "\n## Round {}: {}{blind}", round.round, round.phase);
     for (agent, position) in &round.positions {
         let _ = writeln!(text, "\n### {agent}\n");
