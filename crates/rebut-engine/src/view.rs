@@ -69,6 +69,16 @@ pub struct RoundView {
     pub completed: bool,
 }
 
+/// The phase in which control arms ask, each time blind.
+pub const BLIND_PHASE: &str = "answer";
+
+impl RoundView {
+    /// Whether nobody had heard anybody.
+    pub fn is_blind(&self) -> bool {
+        self.round == 1 || self.phase == BLIND_PHASE
+    }
+}
+
 /// One turn.
 #[derive(Clone, Debug, Default)]
 pub struct TurnView {

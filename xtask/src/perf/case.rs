@@ -46,7 +46,7 @@ pub fn start(model: &str) -> Result<Start, String> {
         question: QUESTION.to_owned(),
         options: options.collect(),
         context: CONTEXT.to_owned(),
-        baseline_of: String::new(),
+        ..Input::default()
     };
     let judge = |name: &str| Role::built_in(name).map(|role| role.played_by(model)).ok_or_else(|| format!("no role `{name}`"));
     Ok(Start {

@@ -4,7 +4,10 @@ use crate::{
     clean::{for_people, on_one_line},
     event::{Position, Verdict},
     family::only_family,
-    formats::{self, decide},
+    formats::{
+        self, arms,
+        decide::{self, result::Change},
+    },
     outcome::Ending,
     topology::{self, Kind},
     view::{RoundView, View},
@@ -20,9 +23,11 @@ pub fn transcript(view: &View) -> String {
         text.push_str("> Rehearsal: the built-in speaker answered, not a model.\n\n");
     }
     let options = choices(view);
-    if !options.is_empty() {
+    // What was answered freely may be chosen later, but was not offered.
+    let offered: Vec<&(String, String)> = options.iter().filter(|(_, label)| !label.is_empty()).collect();
+    if !offered.is_empty() {
         text.push_str("## Options\n\n");
-        for (id, label) in &options {
+        for (id, label) in offered {
             let _ = writeln!(text, "- **{id}** {}", on_one_line(label));
         }
         text.push('\n');
@@ -114,7 +119,7 @@ fn write_topology(text: &mut String, view: &View) {
 }
 
 fn write_round(text: &mut String, round: &RoundView) {
-    let blind = if round.round == 1 { " (blind)" } else { "" };
+    let blind = if round.is_blind() { " (blind)" } else { "" };
     let _ = writeln!(text, "\n## Round {}: {}{blind}", round.round, round.phase);
     for (agent, position) in &round.positions {
         let _ = writeln!(text, "\n### {agent}\n");
@@ -127,7 +132,8 @@ fn write_round(text: &mut String, round: &RoundView) {
         let sides = tally.distribution.iter().map(|(option, judges)| format!("{option}: {}", judges.join(", ")));
         let missing = (!tally.missing.is_empty()).then(|| format!("missing: {}", tally.missing.join(", ")));
         let count = sides.chain(missing).collect::<Vec<_>>().join("; ");
-        let _ = writeln!(text, "\nCount: {count}. Agreement {:.2}, needed {}.", tally.share, tally.threshold);
+        let needed = if tally.threshold > 0.0 { format!(", needed {}", tally.threshold) } else { String::new() };
+        let _ = writeln!(text, "\nCount: {}. Agreement {:.2}{needed}.", on_one_line(&count), tally.share);
     }
 }
 
@@ -155,7 +161,10 @@ fn write_position(text: &mut String, position: &Position) {
 }
 
 fn write_change(text: &mut String, position: &Position) {
-    if position.documented {
+    if position.documented && position.because.is_empty() {
+        // Where nobody has to name what convinced it.
+        let _ = writeln!(text, "Changed its answer.\n");
+    } else if position.documented {
         let cited = position.because.iter().map(|claim| format!("`{claim}`")).collect::<Vec<_>>().join(", ");
         let _ = writeln!(text, "Convinced by {cited}: {}\n", on_one_line(&position.reason));
     } else {
@@ -164,6 +173,21 @@ fn write_change(text: &mut String, position: &Position) {
     }
     for bad in &position.bad_citations {
         let _ = writeln!(text, "Citation that does not hold: {}\n", on_one_line(bad));
+    }
+}
+
+/// What a control arm found besides its one sentence.
+fn write_arm(text: &mut String, result: &serde_json::Value) {
+    let Ok(result) = serde_json::from_value::<arms::ArmResult>(result.clone()) else { return };
+    for (answer, voters) in &result.distribution {
+        let _ = writeln!(text, "- **{}**: {} ({})", on_one_line(answer), voters.len(), voters.join(", "));
+    }
+    for round in &result.rounds {
+        let winner = round.winner.as_deref().map_or_else(|| "nobody".to_owned(), on_one_line);
+        let _ = writeln!(text, "- Winner after round {}: {winner}", round.round);
+    }
+    for Change { judge, round, from, to, reason } in &result.changes {
+        let _ = writeln!(text, "- Round {round}: {judge} went from {} to {}: {reason}", on_one_line(from), on_one_line(to));
     }
 }
 
@@ -193,7 +217,7 @@ fn write_outcome(text: &mut String, view: &View, options: &[(String, String)]) {
             }
             let _ = writeln!(text, "\n{}", for_people(&result.user_prompt).trim());
         }
-        Err(_) => {}
+        Err(_) => write_arm(text, &outcome.result),
     }
     if !outcome.degraded.is_empty() {
         text.push('\n');

@@ -1,7 +1,7 @@
 //! What can be typed about a question: how to debate it, who takes part, what it may use.
 
 use crate::budget::Span;
-use clap::{Args, builder::PossibleValuesParser};
+use clap::{Args, ValueEnum, builder::PossibleValuesParser};
 use std::path::PathBuf;
 
 /// A question and how to debate it.
@@ -40,6 +40,15 @@ pub struct AskArgs {
     /// Seconds a judge has per turn
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
+    /// Of a poll: how many answers; the judges are asked in turn
+    #[arg(long, value_name = "N", help_heading = "Control arms")]
+    pub samples: Option<u32>,
+    /// Of a poll: ask so many at a time, and stop when the rest cannot change who wins
+    #[arg(long, value_name = "N", help_heading = "Control arms")]
+    pub batch: Option<u32>,
+    /// Of decide: run this arm afterwards on the same panel, with as many calls, and compare
+    #[arg(long, value_name = "ARM", help_heading = "Control arms")]
+    pub baseline: Option<Arm>,
     /// What shuffles are drawn from, for repeatable runs
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -63,6 +72,28 @@ pub struct AskArgs {
 /// The kinds of topologies, as the engine's table has them.
 pub(super) fn topologies() -> PossibleValuesParser {
     rebut_engine::topology::TOPOLOGIES.iter().map(|kind| kind.name()).collect::<Vec<_>>().into()
+}
+
+/// What a debate can be compared with.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arm {
+    /// One answer.
+    Single,
+    /// Independent answers, counted.
+    Poll,
+    /// Answers that hear each other, counted.
+    Society,
+}
+
+impl Arm {
+    /// The format's name.
+    pub fn format(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Poll => "poll",
+            Self::Society => "society",
+        }
+    }
 }
 
 /// What a debate may use.

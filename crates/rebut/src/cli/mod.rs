@@ -71,6 +71,12 @@ pub enum Color {
 pub enum Command {
     /// Choose between options: judges of fixed stance answer blind, then hear each other
     Decide(Box<AskArgs>),
+    /// Ask one agent, once
+    Single(Box<AskArgs>),
+    /// Ask for independent answers and count them
+    Poll(Box<AskArgs>),
+    /// Ask everybody, let all hear each other, count the last round
+    Society(Box<AskArgs>),
     /// List debates, newest first
     Ls(LsArgs),
     /// Show a debate's result

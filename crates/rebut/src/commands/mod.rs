@@ -2,6 +2,7 @@
 
 mod ask;
 mod audit;
+mod baseline;
 mod config;
 mod demo;
 mod doctor;
@@ -31,7 +32,10 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
     }
     match cli.command {
         None => ask::route(&global, cli.ask).await,
-        Some(Command::Decide(args)) => ask::decide(&global, *args).await,
+        Some(Command::Decide(args)) => ask::ask("decide", &global, *args).await,
+        Some(Command::Single(args)) => ask::ask("single", &global, *args).await,
+        Some(Command::Poll(args)) => ask::ask("poll", &global, *args).await,
+        Some(Command::Society(args)) => ask::ask("society", &global, *args).await,
         Some(Command::Ls(args)) => look::ls(&global, args).await,
         Some(Command::Show(args)) => look::show(&global, args).await,
         Some(Command::Watch(args)) => look::watch(&global, args).await,

@@ -102,7 +102,7 @@ impl Bar {
         }
     }
 
-    /// How a finished count ends. `open` says that somebody was not asked: then nothing is called unanimous.
+    /// How a finished count ends. `open` says that somebody of those planned did not answer: then nothing is called unanimous.
     pub fn ending(self, tally: &Tally, open: bool) -> Ending {
         let unanimous = !open && tally.share >= 1.0 && cast(tally) > 1;
         match self {

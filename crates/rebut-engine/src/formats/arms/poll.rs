@@ -230,7 +230,7 @@ impl<'a> Poll<'a> {
     /// Where the poll stands; `stopped` says why it goes no further for now.
     fn outcome(self, saved: Option<Saved>, stopped: Option<LimitMet>) -> Result<Outcome, Halt> {
         let tally = self.tallied();
-        let ending = if stopped.is_some() { Ending::Stopped } else { self.bar.ending(&tally, saved.is_some()) };
+        let ending = if stopped.is_some() { Ending::Stopped } else { self.bar.ending(&tally, self.answered() < self.planned) };
         let early = saved.as_ref().map(|saved| format!("; stopped after {} of {}: {saved}", self.asked, self.planned)).unwrap_or_default();
         let stands = format!("{}{early}", count::summary(self.question, &tally));
         let calls = u32::try_from(self.asked).unwrap_or(u32::MAX);

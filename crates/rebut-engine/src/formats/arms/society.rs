@@ -226,7 +226,8 @@ impl<'a> Society<'a> {
     fn outcome(self, saved: Option<Saved>, stopped: Option<LimitMet>) -> Result<Outcome, Halt> {
         let nothing = || Halt::Broken("a society without a round has no outcome".to_owned());
         let (_, tally) = self.tallies.last().ok_or_else(nothing)?;
-        let ending = if stopped.is_some() { Ending::Stopped } else { self.bar.ending(tally, false) };
+        let ending =
+            if stopped.is_some() { Ending::Stopped } else { self.bar.ending(tally, self.members.len() < self.debate.agents().len()) };
         let first = self.tallies.first().map(|(_, tally)| tally).filter(|_| self.tallies.len() > 1);
         let moved = first.filter(|first| count::winner(first) != count::winner(tally)).map(|first| {
             let before = count::winner(first).map_or_else(|| "nobody".to_owned(), |answer| crate::clean::on_one_line(answer));
