@@ -1,7 +1,8 @@
 //! Nobody sees what the topology hides: the recorded prompts of debates of seven judges, word by word.
 
 use rebut_engine::{
-    Desk, DeskOptions,
+    Desk, DeskOptions, Fork,
+    error::DeskError,
     event::{Event, Started},
     memory::MemoryStore,
     model::{Answer, Fault, Model, Models, Request},
@@ -221,6 +222,20 @@ async fn what_a_judge_never_heard_it_can_neither_cite_nor_answer() {
         }
         assert_eq!(not_shown > 0, row.case != "topology-mesh", "{}: somebody tried", row.case);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fork_cannot_change_who_heard_whom_in_the_past() {
+    let store = Arc::new(MemoryStore::new());
+    let (id, _) = case("topology-mesh").run(store.clone()).await.expect("it runs");
+    let desk = desk(&store, case("topology-mesh").model());
+    let fork = |at: &str| Fork { at: at.to_owned(), config: [("topology".to_owned(), "chain".into())].into(), ..Fork::default() };
+    let refused = desk.fork(id, fork("end")).await.map(drop);
+    assert!(matches!(&refused, Err(DeskError::BadRequest(why)) if why.contains("fork at `challenge 2` or earlier")), "{refused:?}");
+    let running = desk.fork(id, fork("challenge 2")).await.expect("nobody has heard anybody yet");
+    let forked = running.id;
+    running.outcome().await.expect("it ends");
+    assert_eq!(topology::over_time(&desk.view(forked).await.expect("a view"))[0].1.kind().name(), "chain");
 }
 
 #[tokio::test(start_paused = true)]
