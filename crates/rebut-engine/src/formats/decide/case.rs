@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn who_hears_nobody_is_told_so_and_has_nobody_to_answer() {
-        assert_eq!(others_text(&[]), NOBODY);
+        assert!(others_text(&[]).contains("no words of other judges"));
         let text = r#"{"option": "A", "confidence": 1, "summary": "s", "claims": ["c"], "challenges": []}"#;
         let mut reply: Response = serde_json::from_str(text).expect("a response");
         assert_eq!(reply.check(&["A".to_owned()], &[]), Ok(()));
