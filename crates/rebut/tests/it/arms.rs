@@ -193,7 +193,7 @@ fn a_debate_in_which_nothing_moves_is_cut_short_unless_told_otherwise() {
     let all = rebut.json(3, &case(&["--rounds", "3", "--set", "decide.stop_when_stable=false", "--json"]));
     assert_eq!((&all["usage"]["calls"], &all["result"]["saved"]), (&9.into(), &Value::Null), "{all}");
     // Whoever asks a fork for another round gets it.
-    let forked = rebut.json(3, &["fork", stable["debate_id"].as_str().expect("an id"), "--at", "challenge 3", "--rounds", "3", "--json"]);
+    let forked = rebut.json(3, &["fork", stable["debate_id"].as_str().expect("an id"), "--at", "end", "--rounds", "3", "--json"]);
     assert_eq!(forked["usage"]["calls"], 3, "{forked}");
 }
 
