@@ -14,5 +14,6 @@ mod panels;
 mod processes;
 mod rebut;
 mod replay;
+mod retally;
 mod signals;
 mod usage;
