@@ -2,6 +2,7 @@
 
 pub mod decide;
 pub mod triage;
+pub mod weights;
 
 use crate::{agent::Agent, debate::Debate, error::Halt, event::Limits, outcome::Outcome, record::Hash, reply::Schema, view::View};
 use serde_json::Value;

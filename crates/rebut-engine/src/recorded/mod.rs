@@ -248,3 +248,56 @@ impl Panel {
         Self { history: History { voters: models.len(), questions }, models }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debates_are_read_and_measured_by_hand() {
+        let text = r#"
+            {"set": "s", "question": "1", "gold": "A", "rounds": [["A", "B", null], ["A", "A", "A"]], "called": [[1, 1, 1], [1, 1, 1]], "out_tokens": [[1, 2, 3], [4, 5, 6]]}
+            {"set": "s", "question": "2", "gold": "1,000", "rounds": [["1000.", "$1000", "7"], ["7", "7", "7"]], "called": [[1, 1, 0], [1, 1, 1]]}
+        "#;
+        let Ok(Recorded::Debates(sets)) = read(text) else { panic!("debates") };
+        let table = measure_debates("s", &sets["s"]);
+        let row = |name: &str| table.rows.iter().find(|row| row.arm.starts_with(name)).unwrap_or_else(|| panic!("{name}: {table:#?}"));
+        // The first round ties in the first debate, and is right in the second.
+        assert_eq!((row("first round's").accuracy.value, row("first round's").calls), (0.75, Some(2.5)));
+        let last = row("last");
+        assert_eq!((last.accuracy.value, last.lost, last.gained, last.p), (0.5, Some(1), Some(1), Some(1.0)));
+        assert_eq!(row("one agent").accuracy.value, (1.0 / 3.0 + 1.0) / 2.0, "who was not asked is not wrong");
+        assert_eq!(row("all rounds").accuracy.value, 0.5);
+        // In the second debate everybody who was asked agreed at once.
+        assert_eq!((row("stop when unanimous").accuracy.value, row("stop when unanimous").calls), (1.0, Some(4.0)));
+        assert_eq!(row("first round in turn, until").calls, Some(2.5));
+    }
+
+    #[test]
+    fn a_panel_is_read_in_both_forms() {
+        let lines = r#"{"question": "q", "gold": 3, "models": ["a", "b", "c"], "rounds": [["3", "4", null]]}"#;
+        let Ok(Recorded::Panel(panel)) = read(lines) else { panic!("a panel") };
+        assert_eq!(panel.history.questions, [Labelled { options: 2, right: 0, choices: vec![Some(0), Some(1), None] }]);
+        let rows = "# models: a,b,c\nquestion_id\tn_options\tgold\tpreds\n1\t4\tC\tC-J\n";
+        let Ok(Recorded::Panel(panel)) = read(rows) else { panic!("a panel") };
+        assert_eq!(panel.history.questions, [Labelled { options: 4, right: 2, choices: vec![Some(2), None, None] }]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let rows = [
+            ("", "nothing here can be measured"),
+            ("a\tb\n1\t2\n", "the heading has no column `n_options`"),
+            ("{\"gold\": \"A\"}", "line 1: missing field `rounds`"),
+            ("{\"gold\": \"A\", \"rounds\": []}", "line 1: `rounds` has no answers"),
+            ("\n{\"gold\": null, \"rounds\": [[\"A\"]]}", "line 2: `gold` must be a text or a number"),
+            ("{\"gold\": 1, \"rounds\": [[1, 2]], \"models\": [\"a\"]}", "one answer per name"),
+            ("# models: a,b\nquestion_id\tn_options\tgold\tpreds\n1\t4\tC\tCCC\n", "line 3: `preds` has 3 letters for 2 models"),
+            ("# models: a\nquestion_id\tn_options\tgold\tpreds\n1\t2\tC\tA\n", "one of the first 2 letters"),
+        ];
+        for (text, problem) in rows {
+            let found = read(text).expect_err(text);
+            assert!(found.contains(problem), "{text:?}: {found}");
+        }
+    }
+}

@@ -4,7 +4,7 @@ use crate::{
     clean::{for_people, on_one_line},
     event::{Position, Verdict},
     family::only_family,
-    formats::{self, decide},
+    formats::{self, decide, weights::Weights},
     outcome::Ending,
     view::{RoundView, View},
 };
@@ -32,6 +32,9 @@ pub fn transcript(view: &View) -> String {
     }
     if let Some(family) = only_family(&started.agents) {
         let _ = writeln!(text, "\nAll judges are of one family ({}): they may err together.", on_one_line(&family));
+    }
+    if let Some(weights) = Weights::of_debate(started).words() {
+        let _ = writeln!(text, "\nVotes are weighed: {}.", on_one_line(&weights));
     }
     for round in &view.rounds {
         write_round(&mut text, round);
@@ -203,5 +206,10 @@ fn write_outcome(text: &mut String, view: &View, options: &[(String, String)]) {
         let label = options.iter().find(|(id, _)| *id == answer.option).map_or("", |(_, label)| label.as_str());
         let why = if answer.reason.is_empty() { String::new() } else { format!(": {}", on_one_line(&answer.reason)) };
         let _ = writeln!(text, "\n**Answered by {}: {} {}**{why}", on_one_line(&answer.by), answer.option, on_one_line(label));
+    }
+    if let Some(marked) = &view.marked {
+        let label = options.iter().find(|(id, _)| *id == marked.option).map_or("", |(_, label)| label.as_str());
+        let why = if marked.reason.is_empty() { String::new() } else { format!(": {}", on_one_line(&marked.reason)) };
+        let _ = writeln!(text, "\n**Turned out right, by {}: {} {}**{why}", on_one_line(&marked.by), marked.option, on_one_line(label));
     }
 }

@@ -10,6 +10,7 @@ use crate::{
     clean,
     debate::{Ask, Debate, Step},
     error::Halt,
+    formats::weights::Weights,
     prompt,
     prompt::Template,
     reply::Schema,
@@ -120,6 +121,9 @@ pub struct Config {
     pub require_change_documentation: bool,
     /// Judges that must have answered; 0 is more than half.
     pub min_judges: usize,
+    /// What each judge's vote counts; equal if left out.
+    #[serde(default, skip_serializing_if = "Weights::is_empty")]
+    pub weights: Weights,
 }
 
 impl Default for Config {
@@ -133,6 +137,7 @@ impl Config {
     pub fn parse(config: &Value) -> Result<Self, String> {
         let config = Self::deserialize(config).map_err(|error| format!("decide: {error}"))?;
         Threshold::new(config.consensus_threshold)?;
+        config.weights.check()?;
         match config {
             Config { max_rounds: 1..=20, timeout_per_judge: 1..=86_400, .. } => Ok(config),
             Config { max_rounds: 1..=20, timeout_per_judge, .. } => {
