@@ -100,7 +100,8 @@ mod tests {
     fn weights_fit_their_panel() {
         let agents: Vec<Agent> =
             ["risk", "value"].iter().map(|role| Role::built_in(role).expect("a role").played_by("rehearsal")).collect();
-        let rows: [(&[(&str, &str)], Option<&str>); 5] = [
+        type Given = &'static [(&'static str, &'static str)];
+        let rows: [(Given, Option<&str>); 5] = [
             (&[], None),
             (&[("risk", "2.5")], None),
             (&[("risk", "0"), ("value", "0")], Some("nobody's vote would count")),

@@ -37,9 +37,10 @@ pub fn fit(history: &History, penalty: f64) -> Fitted {
         let fitted = climb(history, penalty, &heard);
         // Whoever would count negative is left out, and the others are fitted anew: they then do without its correction.
         let mut negative = false;
-        for (heard, weight) in heard.iter_mut().zip(&fitted.weights) {
-            if *heard && *weight < 0.0 {
-                (*heard, negative) = (false, true);
+        for (voter, weight) in fitted.weights.iter().enumerate() {
+            // Who never answered stands at the mean, and the mean is not negative once nobody else is.
+            if heard[voter] && *weight < 0.0 && history.record(voter).0 > 0 {
+                (heard[voter], negative) = (false, true);
             }
         }
         if !negative {

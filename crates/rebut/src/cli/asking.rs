@@ -1,7 +1,7 @@
 //! What can be typed about a question: how to debate it, who takes part, what it may use.
 
 use crate::budget::Span;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// A question and how to debate it.
@@ -37,6 +37,9 @@ pub struct AskArgs {
     /// Seconds a judge has per turn
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
+    /// What votes count: `learned` from debates that were marked, or `equal`
+    #[arg(long, value_name = "WHICH")]
+    pub weights: Option<Weighing>,
     /// What shuffles are drawn from, for repeatable runs
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -55,6 +58,15 @@ pub struct AskArgs {
     /// How to print the result
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// What votes count.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weighing {
+    /// As much as marked debates say.
+    Learned,
+    /// The same.
+    Equal,
 }
 
 /// What a debate may use.

@@ -1,10 +1,12 @@
 //! The command line: what can be typed.
 
 mod asking;
+mod bench;
 mod kept;
 mod machine;
 
 pub use asking::*;
+pub use bench::*;
 pub use kept::*;
 pub use machine::*;
 
@@ -85,6 +87,10 @@ pub enum Command {
     Cancel(CancelArgs),
     /// Choose after a contested debate
     Answer(AnswerArgs),
+    /// Say which option turned out right, so that weights can be learned
+    Mark(MarkArgs),
+    /// Show how often each voter was right, and what its vote would count
+    Voters(JsonArg),
     /// Add a note that the next round hears
     Note(NoteArgs),
     /// Write a debate as Markdown, JSON, YAML, decision record or journal
@@ -96,6 +102,9 @@ pub enum Command {
     /// Check journals, or take a text out of one
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Measure how well votes, stop rules and learned weights do
+    #[command(subcommand)]
+    Bench(BenchCommand),
     /// Say whether a question is worth a debate
     Triage(TriageArgs),
     /// Show a debate in 20 seconds: no key, no network, nothing kept

@@ -1,11 +1,11 @@
 //! `rebut decide` and `rebut "question"`: from what was typed to a running debate.
 
-use super::follow;
+use super::{follow, voters};
 use crate::{
     app::{App, user},
     auto,
     budget::Budget,
-    cli::{AskArgs, Cli, GlobalArgs},
+    cli::{AskArgs, Cli, GlobalArgs, Weighing},
     context, dry,
     error::CliError,
     output,
@@ -15,7 +15,11 @@ use crate::{
 use clap::CommandFactory;
 use rebut_engine::{
     Start,
-    formats::decide::{Choice, Input},
+    agent::Agent,
+    formats::{
+        decide::{self, Choice, Input},
+        weights::Weights,
+    },
     model::{Models, Price},
     report, triage,
 };
@@ -64,6 +68,7 @@ pub async fn decide(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> 
     let wants_auto = panel::wants_auto(&args.panel, &app.config);
     let available = if wants_auto { auto::candidates(&registry, &app.clis).await } else { Vec::new() };
     let panel = panel::choose(&args.panel, &app.config, &app.project(), available)?;
+    let config = decide::Config { weights: weights(&app, &args, config.weights, &panel.agents).await?, ..config };
     let config = serde_json::to_value(&config).map_err(|error| CliError::failed(error.to_string()))?;
     let budget = Budget::new(&args.budget, &app.config.budget);
     let start = Start {
@@ -96,6 +101,21 @@ pub async fn decide(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> 
         }
     }
     Ok(code)
+}
+
+/// What votes count: pinned in the debate's settings, so that a replay needs no history.
+async fn weights(app: &App, args: &AskArgs, configured: Weights, agents: &[Agent]) -> Result<Weights, CliError> {
+    match args.weights {
+        None => Ok(configured),
+        Some(Weighing::Equal) => Ok(Weights::default()),
+        Some(Weighing::Learned) => {
+            let (weights, line) = voters::learned(&app.desk()?, agents).await?;
+            if !app.global.quiet {
+                eprintln!("{}", Paint::stderr(app.global.color).faint(&line));
+            }
+            Ok(weights)
+        }
+    }
 }
 
 /// Flags that are settings of the format.
