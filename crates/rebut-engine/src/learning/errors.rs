@@ -70,10 +70,10 @@ impl Errors {
         self.pairs.get(&(one.min(other), one.max(other)))?.correlation()
     }
 
-    /// Where both are wrong: how often they choose the same wrong option.
-    pub fn same_wrong(&self, one: usize, other: usize) -> Option<f64> {
-        let pair = self.pairs.get(&(one.min(other), one.max(other)))?;
-        (pair.both_wrong > 0).then(|| pair.same_wrong as f64 / pair.both_wrong as f64)
+    /// Where two voters are wrong: how often they choose the same wrong option, over all pairs.
+    pub fn same_wrong(&self) -> Option<f64> {
+        let (same, both) = self.pairs.values().fold((0, 0), |(same, both), pair| (same + pair.same_wrong, both + pair.both_wrong));
+        (both > 0).then(|| same as f64 / both as f64)
     }
 
     /// The correlation that is used for two voters: the measured one where there is enough, else what is usual for such a pair.

@@ -72,10 +72,10 @@ fn row(name: &str, decided: &[Decided], first: &[Decided], recorded: u64) -> Row
     if name.starts_with("one agent") {
         return Row { difference, ..row };
     }
-    // A tie is not right yet: whoever needs an answer has none.
+    // A tie is neither right nor wrong, so it is in neither number; the difference above has it in parts.
     let changed =
-        |from: bool| decided.iter().zip(first).filter(move |(one, first)| (first.right == 1.0) == from && (one.right == 1.0) != from);
-    let (lost, gained) = (changed(true).count() as u64, changed(false).count() as u64);
+        |from: f64, to: f64| decided.iter().zip(first).filter(|(one, first)| first.right == from && one.right == to).count() as u64;
+    let (lost, gained) = (changed(1.0, 0.0), changed(0.0, 1.0));
     Row { difference, lost: Some(lost), gained: Some(gained), p: Some(mcnemar(gained, lost)), ..row }
 }
 

@@ -94,10 +94,10 @@ pub struct Row {
     /// Tokens written per question, where they were recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<f64>,
-    /// Questions that were right in the first round and are not right now.
+    /// Questions that were right in the first round and are wrong now; ties are in neither number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<u64>,
-    /// Questions that were not right in the first round and are now.
+    /// Questions that were wrong in the first round and are right now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gained: Option<u64>,
     /// How easily chance alone makes such a difference between `lost` and `gained` (McNemar, exact).
@@ -172,7 +172,8 @@ fn answers(line: &Line) -> Vec<Vec<RecordedAnswer>> {
     line.rounds.iter().enumerate().map(round).collect()
 }
 
-/// Free answers as numbered options: those that were given, and the right one.
+/// Free answers as numbered options. There are as many as models and one more on every question: how many different answers were given must not
+/// tell a rule that has heard only some of them anything.
 fn numbered(gold: &str, given: &[Value]) -> Labelled {
     let mut known: Vec<String> = vec![gold.to_owned()];
     let mut number = |answer: String| {
@@ -183,7 +184,7 @@ fn numbered(gold: &str, given: &[Value]) -> Labelled {
         u16::try_from(at).ok()
     };
     let choices = given.iter().map(|value| comparable(value).and_then(&mut number)).collect();
-    Labelled { options: u16::try_from(known.len()).unwrap_or(u16::MAX), right: 0, choices }
+    Labelled { options: u16::try_from(given.len() + 1).unwrap_or(u16::MAX), right: 0, choices }
 }
 
 /// An answer without what makes no difference; `None` for no answer.
@@ -265,7 +266,7 @@ mod tests {
         // The first round ties in the first debate, and is right in the second.
         assert_eq!((row("first round's").accuracy.value, row("first round's").calls), (0.75, Some(2.5)));
         let last = row("last");
-        assert_eq!((last.accuracy.value, last.lost, last.gained, last.p), (0.5, Some(1), Some(1), Some(1.0)));
+        assert_eq!((last.accuracy.value, last.lost, last.gained, last.p), (0.5, Some(1), Some(0), Some(1.0)));
         assert_eq!(row("one agent").accuracy.value, (1.0 / 3.0 + 1.0) / 2.0, "who was not asked is not wrong");
         assert_eq!(row("all rounds").accuracy.value, 0.5);
         // In the second debate everybody who was asked agreed at once.
@@ -277,7 +278,7 @@ mod tests {
     fn a_panel_is_read_in_both_forms() {
         let lines = r#"{"question": "q", "gold": 3, "models": ["a", "b", "c"], "rounds": [["3", "4", null]]}"#;
         let Ok(Recorded::Panel(panel)) = read(lines) else { panic!("a panel") };
-        assert_eq!(panel.history.questions, [Labelled { options: 2, right: 0, choices: vec![Some(0), Some(1), None] }]);
+        assert_eq!(panel.history.questions, [Labelled { options: 4, right: 0, choices: vec![Some(0), Some(1), None] }]);
         let rows = "# models: a,b,c\nquestion_id\tn_options\tgold\tpreds\n1\t4\tC\tC-J\n";
         let Ok(Recorded::Panel(panel)) = read(rows) else { panic!("a panel") };
         assert_eq!(panel.history.questions, [Labelled { options: 4, right: 2, choices: vec![Some(2), None, None] }]);
