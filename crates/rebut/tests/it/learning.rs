@@ -47,7 +47,7 @@ fn a_debate_is_marked_and_marked_again_and_stays_whole() {
 #[test]
 fn what_was_not_decided_is_not_marked_and_what_nobody_said_is_not_counted() {
     let rebut = Rebut::new();
-    rebut.write("debate.md", "# nothing\n\n## recommend/*\n!error 400 no\n");
+    rebut.write("debate.md", "# nothing\n\n## recommend/*\n!error 400\n");
     assert_ne!(rebut.run(&case(&[])).code, 0);
     let refused = rebut.run(&["mark", "last", "A"]);
     assert!(refused.code == 2 && refused.stderr.contains("there is nothing to mark"), "{}", refused.stderr);
