@@ -4,7 +4,7 @@
 use crate::{
     agent::Agent,
     model::{FaultKind, Price, Usage},
-    outcome::{Limit, Stop},
+    outcome::{Limit, LimitMet},
     prompt::Prompt,
     reply::Schema,
 };
@@ -142,23 +142,23 @@ impl Budget {
 
     /// Holds the most a call may use, or says which cap it would break. Unless it is itself a closing call, room must be left
     /// for those: each is taken to be as large as this one.
-    pub fn hold(&self, most: Amount, is_closing: bool) -> Result<(), Stop> {
+    pub fn hold(&self, most: Amount, is_closing: bool) -> Result<(), LimitMet> {
         let mut books = self.lock();
         let (spent, held) = (books.spent, books.held);
         let calls = 1 + if is_closing { 0 } else { u64::from(self.closing_calls) };
         let tokens = spent.amount.tokens.saturating_add(held.tokens).saturating_add(most.tokens.saturating_mul(calls));
         let cost = spent.amount.cost_usd + held.cost_usd + most.cost_usd * calls as f64;
         if let Some(cap) = self.caps.calls.filter(|cap| spent.calls + calls > *cap) {
-            return Err(Stop { limit: Limit::Calls, why: format!("the {cap} calls it may make are made") });
+            return Err(LimitMet { limit: Limit::Calls, why: format!("the {cap} calls it may make are made") });
         }
         if let Some(cap) = self.caps.tokens.filter(|cap| tokens > *cap) {
             let why = format!("the next call might go past the cap of {cap} tokens ({} used)", spent.amount.tokens);
-            return Err(Stop { limit: Limit::Tokens, why });
+            return Err(LimitMet { limit: Limit::Tokens, why });
         }
         // Sums of prices are not exact; a billionth of a dollar is nobody's money.
         if let Some(cap) = self.caps.cost_usd.filter(|cap| cost > cap + 1e-9) {
             let why = format!("the next call might go past the cap of ${cap} (${:.4} used)", spent.amount.cost_usd);
-            return Err(Stop { limit: Limit::Cost, why });
+            return Err(LimitMet { limit: Limit::Cost, why });
         }
         books.spent.calls += 1;
         books.held.add(most);

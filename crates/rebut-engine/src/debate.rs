@@ -12,7 +12,7 @@ use crate::{
     journal::{Commit, Entry, Journal, RecordedTurn},
     lanes::Lanes,
     model::{Deltas, FaultKind, Model},
-    outcome::{Absence, Limit, Stop, Substitution},
+    outcome::{Absence, Limit, LimitMet, Substitution},
     prompt::{Fence, Prompt},
     record::{Hash, Place},
     replay::Recording,
@@ -350,7 +350,7 @@ impl Debate {
             Some(ends_at) => tokio::select! {
                 spoken = calls => spoken,
                 () = self.clock.sleep(ends_at.saturating_duration_since(Instant::now())) => {
-                    return Err(Halt::Stopped(Stop { limit: Limit::Time, why: "the debate's time is over".to_owned() }));
+                    return Err(Halt::Stopped(LimitMet { limit: Limit::Time, why: "the debate's time is over".to_owned() }));
                 }
             },
         };

@@ -3,7 +3,7 @@
 use crate::{
     DebateId,
     model::Fault,
-    outcome::{Absence, Stop},
+    outcome::{Absence, LimitMet},
     store::StoreError,
 };
 
@@ -23,7 +23,7 @@ pub enum Halt {
     Paused,
     /// A cap on money, tokens, calls or time is reached.
     #[error("{}", .0.why)]
-    Stopped(Stop),
+    Stopped(LimitMet),
     /// Too few answered.
     #[error("{answered} of {needed} needed answers at {step}")]
     NoQuorum {

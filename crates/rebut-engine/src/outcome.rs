@@ -21,7 +21,7 @@ pub struct Outcome {
     pub substituted: Vec<Substitution>,
     /// Which limit ended it, and why, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stopped: Option<Stop>,
+    pub stopped: Option<LimitMet>,
     /// The leading share, where something was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consensus_score: Option<f64>,
@@ -45,7 +45,7 @@ pub struct Substitution {
 
 /// A limit was met.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Stop {
+pub struct LimitMet {
     /// Which.
     pub limit: Limit,
     /// In words.
@@ -68,7 +68,7 @@ pub enum Limit {
 
 impl Outcome {
     /// A debate that met a limit before anything stood.
-    pub fn stopped(stop: Stop, degraded: Vec<Absence>) -> Self {
+    pub fn stopped(stop: LimitMet, degraded: Vec<Absence>) -> Self {
         Self { stopped: Some(stop.clone()), ..Self::without_result(Ending::Stopped, stop.why, degraded) }
     }
 

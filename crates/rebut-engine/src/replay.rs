@@ -3,7 +3,7 @@
 use crate::{
     event::{Event, GateDecided, HumanNoted, TurnCompleted},
     model::{Answer, Fault, FaultKind, Model, Models, Request},
-    outcome::Stop,
+    outcome::LimitMet,
     record::Record,
 };
 use std::{
@@ -16,7 +16,7 @@ use std::{
 pub struct Recording {
     turns: HashMap<(String, u32), Result<Arc<TurnCompleted>, Fault>>,
     asked: HashMap<(String, u32), Arc<str>>,
-    stopped: Option<Stop>,
+    stopped: Option<LimitMet>,
     notes: HashMap<String, Vec<HumanNoted>>,
     gates: HashMap<String, GateDecided>,
 }
@@ -65,7 +65,7 @@ impl Recording {
     }
 
     /// Why the recorded debate was stopped, if it was.
-    pub fn stopped(&self) -> Option<&Stop> {
+    pub fn stopped(&self) -> Option<&LimitMet> {
         self.stopped.as_ref()
     }
 

@@ -8,6 +8,7 @@ use crate::{
     outcome::{Absence, Ending, Outcome},
     record::Record,
     store::{Session, Status, TurnRow},
+    topology,
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -68,6 +69,16 @@ pub struct RoundView {
     pub tally: Option<Arc<Tally>>,
     /// Whether everybody has answered or is missing.
     pub completed: bool,
+}
+
+/// The phase in which control arms ask, each time blind.
+pub const BLIND_PHASE: &str = "answer";
+
+impl RoundView {
+    /// Whether nobody had heard anybody.
+    pub fn is_blind(&self) -> bool {
+        self.round == 1 || self.phase == BLIND_PHASE
+    }
 }
 
 /// One turn.
@@ -308,7 +319,7 @@ pub fn session(id: DebateId, started: &Started, now: &str) -> Session {
         topic: started.topic.clone(),
         status: Status::Running,
         format: started.format.clone(),
-        topology_type: "graph_mesh".to_owned(),
+        topology_type: topology::kind_of(&started.config).rules().stored_as.to_owned(),
         coordination_protocol: "CPDE".to_owned(),
         config: started.config.to_string(),
         initiated_by: started.initiated_by.clone(),

@@ -8,7 +8,10 @@ use rebut_engine::{
     Desk, Start,
     budget::Caps,
     event::Limits,
-    formats::decide,
+    formats::{
+        arms::{poll, single, society},
+        decide,
+    },
     memory::MemoryStore,
     model::{Answer, Fault, FaultKind, Model, Models, Price, Request},
 };
@@ -32,8 +35,6 @@ pub async fn run(models: Arc<dyn Models>, start: Start) -> Result<Vec<Unsent>, C
 
 /// What the whole debate will take, by the requests of its first round.
 pub fn estimate(start: &Start, shown: &[Unsent], price: &dyn Fn(&str) -> Option<Price>) -> Result<Estimate, CliError> {
-    let config = decide::Config::parse(&start.config).map_err(CliError::usage)?;
-    let drafts = decide::Input::parse(&start.input).map_err(CliError::usage)?.options.is_empty();
     let size = |name: &str| shown.iter().find(|one| one.speaker.model == name).map(|one| one.speaker.prompt_bytes);
     // What judges read is not known before there are options; it is about what the drafter reads.
     let usual = shown.iter().map(|one| one.speaker.prompt_bytes).max().unwrap_or_default();
@@ -43,8 +44,26 @@ pub fn estimate(start: &Start, shown: &[Unsent], price: &dyn Fn(&str) -> Option<
         prompt_bytes: size(&agent.model).unwrap_or(usual),
         max_tokens: agent.max_tokens,
     });
-    let drafter = shown.first().filter(|_| drafts).map(|one| &one.speaker);
-    Ok(Estimate::new(drafter, &speakers.collect::<Vec<_>>(), config.max_rounds))
+    let speakers: Vec<Speaker> = speakers.collect();
+    let drafter = |drafts: bool| shown.first().filter(|_| drafts).map(|one| &one.speaker);
+    let (config, wrong) = (&start.config, CliError::usage);
+    Ok(match start.format.as_str() {
+        name if name == single::FORMAT.name => Estimate::new(None, &speakers[..speakers.len().min(1)], 1, 1),
+        name if name == poll::FORMAT.name => {
+            let config = poll::Config::parse(config).map_err(wrong)?;
+            let asked: Vec<Speaker> = speakers.iter().cycle().take(config.planned(speakers.len())).cloned().collect();
+            Estimate::one_by_one(&asked, config.fewest(speakers.len()))
+        }
+        name if name == society::FORMAT.name => {
+            let config = society::Config::parse(config).map_err(wrong)?;
+            let sure = if config.stop == society::Stop::Never { config.rounds } else { 1 };
+            Estimate::new(None, &speakers, config.rounds, sure)
+        }
+        _ => {
+            let drafts = decide::Input::parse(&start.input).map_err(wrong)?.options.is_empty();
+            Estimate::new(drafter(drafts), &speakers, decide::Config::parse(config).map_err(wrong)?.max_rounds, 1)
+        }
+    })
 }
 
 /// The same limits with caps that are there, since they shape requests, but stop nothing.

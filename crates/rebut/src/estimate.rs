@@ -30,7 +30,7 @@ pub struct Range<T> {
 }
 
 /// What a debate will take.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Estimate {
     /// Calls.
     pub calls: Range<u64>,
@@ -66,16 +66,10 @@ impl Speaker {
 }
 
 impl Estimate {
-    /// A debate of these speakers over so many rounds at most, after a draft if there is somebody to write one.
-    pub fn new(drafter: Option<&Speaker>, speakers: &[Speaker], rounds: u32) -> Self {
-        let mut estimate = Self {
-            calls: Range::default(),
-            most_calls: 0,
-            tokens: Range::default(),
-            cost_usd: None,
-            known_cost_usd: Range::default(),
-            unpriced: Vec::new(),
-        };
+    /// A debate of these speakers over so many rounds at most, and `sure` of them in any case, after a draft if there is
+    /// somebody to write one.
+    pub fn new(drafter: Option<&Speaker>, speakers: &[Speaker], rounds: u32, sure: u32) -> Self {
+        let mut estimate = Self::default();
         if let Some(drafter) = drafter {
             estimate.add(drafter, 0, true);
         }
@@ -83,12 +77,25 @@ impl Estimate {
         let said: u64 = speakers.iter().map(|speaker| speaker.answer().high).sum();
         for round in 1..=rounds.max(1) {
             for speaker in speakers {
-                estimate.add(speaker, u64::from(round - 1) * said, round == 1);
+                estimate.add(speaker, u64::from(round - 1) * said, round <= sure);
             }
         }
-        estimate.most_calls = 2 * estimate.calls.high;
-        estimate.cost_usd = estimate.unpriced.is_empty().then_some(estimate.known_cost_usd);
-        estimate
+        estimate.summed()
+    }
+
+    /// Answers that hear nobody; all after the first `sure` may be spared.
+    pub fn one_by_one(speakers: &[Speaker], sure: usize) -> Self {
+        let mut estimate = Self::default();
+        for (at, speaker) in speakers.iter().enumerate() {
+            estimate.add(speaker, 0, at < sure);
+        }
+        estimate.summed()
+    }
+
+    fn summed(mut self) -> Self {
+        self.most_calls = 2 * self.calls.high;
+        self.cost_usd = self.unpriced.is_empty().then_some(self.known_cost_usd);
+        self
     }
 
     /// Adds a turn; one that may not be needed counts only for the upper end.
@@ -161,7 +168,7 @@ mod tests {
             (None, vec![speaker(Some(Price::FREE), None)], 1, "1 call, at most 2 with clarifications, about 1300–2800 tokens, $0"),
         ];
         for (drafter, speakers, rounds, expected) in rows {
-            let estimate = Estimate::new(drafter.as_ref(), &speakers, rounds);
+            let estimate = Estimate::new(drafter.as_ref(), &speakers, rounds, 1);
             assert_eq!(estimate.words(), expected);
             assert_eq!(estimate.cost_usd.is_some(), estimate.unpriced.is_empty());
         }

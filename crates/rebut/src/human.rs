@@ -149,9 +149,9 @@ mod tests {
     fn a_person_fills_in_the_form_of_a_recommendation() {
         let schema = Schema::with_choices::<Recommendation>("option", &["A", "B"]);
         let schema: Value = serde_json::from_str(&schema.json).expect("a schema");
-        let prompt = r#"- "option": x - "confidence": x - "summary": x - "claims": x - "flips_if": x"#;
-        // Option, confidence, summary, claims, flips_if; with three slips of the hand.
-        let typed = "Z\nb\nmany\n8\n0.8\nbecause\ncheap\nsimple\n\nnever\n";
+        let prompt = r#"- "option": x - "ranking": x - "confidence": x - "summary": x - "claims": x - "flips_if": x"#;
+        // Option, ranking, confidence, summary, claims, flips_if; with three slips of the hand.
+        let typed = "Z\nb\nb\na\n\nmany\n8\n0.8\nbecause\ncheap\nsimple\n\nnever\n";
         let reply = form(&schema, "", prompt, &mut typed.as_bytes(), &mut Vec::new()).expect("filled in");
         let reply: Recommendation = serde_json::from_value(reply).expect("a recommendation");
         assert_eq!((reply.option.as_str(), reply.confidence, reply.claims.len()), ("B", 0.8, 2));

@@ -7,6 +7,7 @@ use rebut_engine::{
     event::Event,
     model::Delta,
     record::Record,
+    view::BLIND_PHASE,
 };
 use std::{collections::HashMap, io::IsTerminal, sync::Arc, time::Duration};
 
@@ -96,7 +97,11 @@ impl Spinners {
         match event {
             Event::RoundStarted(round) => {
                 self.ended.drain(..).for_each(|bar| bar.finish_and_clear());
-                let phase = if record.round == Some(1) { "blind" } else { record.phase.as_deref().unwrap_or_default() };
+                let phase = if record.round == Some(1) || record.phase.as_deref() == Some(BLIND_PHASE) {
+                    "blind"
+                } else {
+                    record.phase.as_deref().unwrap_or_default()
+                };
                 let heading = format!("Round {} {phase}: {}", record.round.unwrap_or(0), round.agents.join(", "));
                 self.heading.set_message(self.paint.faint(&heading));
             }
@@ -136,6 +141,7 @@ impl Spinners {
 fn peek(text: &str) -> String {
     #[derive(serde::Deserialize)]
     struct Peek {
+        #[serde(alias = "answer")]
         option: String,
         confidence: f64,
         summary: String,
@@ -180,8 +186,17 @@ pub fn line(record: &Record, event: &Event) -> String {
         }
         Event::PositionChanged(position) => {
             let cited = position.because.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            let why = if position.documented { format!("because of {cited}") } else { "undocumented".to_owned() };
-            format!("{agent} moved {} → {}, {why}", position.from.as_deref().unwrap_or("–"), position.option.as_deref().unwrap_or("–"))
+            let why = match (position.documented, cited.as_str()) {
+                // Where nobody has to name what convinced it.
+                (true, "") => String::new(),
+                (true, cited) => format!(", because of {cited}"),
+                (false, _) => ", undocumented".to_owned(),
+            };
+            format!("{agent} moved {} → {}{why}", position.from.as_deref().unwrap_or("–"), position.option.as_deref().unwrap_or("–"))
+        }
+        Event::VoteTallied(tally) if tally.threshold == 0.0 => {
+            let leader = tally.leader.as_deref().map_or_else(|| "nobody".to_owned(), on_one_line);
+            format!("agreement {:.2}, {leader} leads", tally.share)
         }
         Event::VoteTallied(tally) => {
             format!("agreement {:.2} of {} needed{}", tally.share, tally.threshold, if tally.reached { ": reached" } else { "" })

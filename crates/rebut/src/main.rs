@@ -2,6 +2,7 @@
 
 mod app;
 mod auto;
+mod ballots;
 mod budget;
 mod cli;
 mod commands;

@@ -36,6 +36,11 @@ pub async fn result(desk: &Desk, view: &View, output: &OutputArgs, app: &App) ->
         print(&text::result(view, app.keeps, Paint::stdout(app.global.color)))?;
     }
     // Last: a file that cannot be written must not take the result away.
+    files(desk, view, output).await
+}
+
+/// Writes the files asked for.
+pub async fn files(desk: &Desk, view: &View, output: &OutputArgs) -> Result<(), CliError> {
     for file in &output.output {
         write_file(desk, view, form_of(file)?, file).await?;
     }

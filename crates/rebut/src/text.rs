@@ -1,5 +1,7 @@
 //! A debate's result as people read it on a terminal.
 
+pub mod arms;
+
 use crate::{budget, paint::Paint};
 use rebut_engine::{
     clean::{on_one_line, shortened},
@@ -7,6 +9,7 @@ use rebut_engine::{
     family::only_family,
     formats::{FORMATS, decide, weights::Weights},
     outcome::{Ending, Outcome},
+    topology::Kind,
     view::{RoundView, Spent, View},
 };
 use std::fmt::Write;
@@ -30,7 +33,11 @@ pub fn result(view: &View, kept: bool, paint: Paint) -> String {
     if let Some(weights) = Weights::of_debate(started).words() {
         let _ = writeln!(text, "{}", paint.attention(&format!("votes are weighed: {}", on_one_line(&weights))));
     }
-    for choice in choices(view) {
+    if let Some(line) = arms::compared_with(started) {
+        let _ = writeln!(text, "{}", paint.faint(&line));
+    }
+    // What was answered freely may be chosen later, but was not offered.
+    for choice in choices(view).iter().filter(|(_, label)| !label.is_empty()) {
         let _ = writeln!(text, "  {} {}", paint.strong(&choice.0), on_one_line(&choice.1));
     }
     for round in &view.rounds {
@@ -53,14 +60,15 @@ fn heading(started: &Started) -> String {
     let judges = plural(started.agents.len() as u64, "judge");
     match decide::Config::parse(&started.config) {
         Ok(settings) if started.format == decide::FORMAT.name => {
-            format!("{} · {judges} · ≤{} rounds · threshold {}", started.format, settings.max_rounds, settings.consensus_threshold)
+            let place = if settings.topology == Kind::MESH { String::new() } else { format!(" · {}", settings.topology) };
+            format!("{} · {judges}{place} · ≤{} rounds · threshold {}", started.format, settings.max_rounds, settings.consensus_threshold)
         }
-        _ => started.format.clone(),
+        _ => arms::heading(started).unwrap_or_else(|| started.format.clone()),
     }
 }
 
 /// Money, calls, tokens and time.
-fn cost_line(view: &View) -> String {
+pub fn cost_line(view: &View) -> String {
     let spent = view.spent();
     let mut parts = vec![
         money(&spent),
@@ -111,7 +119,7 @@ pub fn padded(text: &str, width: usize) -> String {
 }
 
 fn write_round(text: &mut String, view: &View, round: &RoundView, paint: Paint) {
-    let phase = if round.round == 1 { "blind" } else { &round.phase };
+    let phase = if round.is_blind() { "blind" } else { &round.phase };
     let agreement = round.tally.as_ref().map(|tally| format!("agreement {:.2}", tally.share)).unwrap_or_default();
     let _ = writeln!(text, "{}", padded(&format!("Round {}  {phase}", round.round), 58) + &agreement);
     let width = round.agents.iter().map(|agent| agent.width()).max().unwrap_or(0);
@@ -144,6 +152,7 @@ fn position_words(position: &Position, stance: &str) -> (String, String, String)
     match position.from.as_deref() {
         None => (format!("{} ", padded(stance, 11)), option.to_owned(), summary),
         Some(from) if from == option => (String::new(), format!("{option} (held)"), summary),
+        Some(from) if position.documented && position.because.is_empty() => (String::new(), format!("{from} → {option}"), summary),
         Some(from) if position.documented => {
             let cited = position.because.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             (
@@ -162,6 +171,7 @@ fn position_words(position: &Position, stance: &str) -> (String, String, String)
 fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint) {
     let last_words = last_words(view);
     match outcome.outcome {
+        _ if arms::write_outcome(text, view, outcome, paint) => {}
         Ending::Consensus => {
             let option = outcome.result.get("recommended_option").and_then(|value| value.as_str()).unwrap_or_default();
             // The rules say HIGH whoever spoke; nobody should take that from a rehearsal.
@@ -254,7 +264,8 @@ fn plural(count: u64, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
-fn seconds(view: &View) -> Option<f64> {
+/// How long it took.
+pub fn seconds(view: &View) -> Option<f64> {
     let began: jiff::Timestamp = view.created_at.parse().ok()?;
     let ended: jiff::Timestamp = view.ended_at.as_ref().unwrap_or(&view.updated_at).parse().ok()?;
     Some(ended.duration_since(began).as_secs_f64())

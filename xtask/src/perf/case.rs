@@ -41,8 +41,13 @@ pub fn start(model: &str) -> Result<Start, String> {
         let (label, description) = rest.split_once(": ")?;
         Some(Choice { id: id.to_owned(), label: label.to_owned(), description: description.to_owned() })
     });
-    let input =
-        Input { question_id: "perf".to_owned(), question: QUESTION.to_owned(), options: options.collect(), context: CONTEXT.to_owned() };
+    let input = Input {
+        question_id: "perf".to_owned(),
+        question: QUESTION.to_owned(),
+        options: options.collect(),
+        context: CONTEXT.to_owned(),
+        ..Input::default()
+    };
     let judge = |name: &str| Role::built_in(name).map(|role| role.played_by(model)).ok_or_else(|| format!("no role `{name}`"));
     Ok(Start {
         format: "decide".to_owned(),

@@ -16,6 +16,7 @@ use crate::{
     replay::{Recorded, Recording},
     report,
     store::{Append, Claim, Durability, Session},
+    topology::kind_of,
     view::{self, View},
 };
 use serde_json::Value;
@@ -63,6 +64,7 @@ impl Desk {
         let kept = kept_steps(&view, &fork.at)?;
         let format = self.format(&origin.format)?;
         let start = changed_start(&origin, &fork)?;
+        check_heard(&view, &kept, &start)?;
         let usual = (format.limits)(&start.config);
         let debate_seconds = fork.more.debate_seconds.unwrap_or(usual.debate_seconds);
         let start = Start { limits: Some(Limits { caps: fork.more.caps, debate_seconds, ..usual }), ..start };
@@ -285,6 +287,18 @@ fn changed_start(origin: &Started, fork: &Fork) -> Result<Start, DeskError> {
         initiated_by: fork.initiated_by.clone(),
         limits: None,
     })
+}
+
+/// Turns that are kept were shown what their own topology allows. Under another one, the record would say otherwise.
+fn check_heard(view: &View, kept: &[String], start: &Start) -> Result<(), DeskError> {
+    let before = view.started.as_ref().map(|started| kind_of(&started.config)).unwrap_or_default();
+    match view.rounds.iter().find(|round| round.round > 1) {
+        Some(first) if before != kind_of(&start.config) && kept.contains(&first.step) => Err(DeskError::BadRequest(format!(
+            "who heard whom at `{0}` is past and cannot change; fork at `{0}` or earlier for another topology",
+            first.step
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// The turns of the kept steps, and the notes they heard under their new numbers.

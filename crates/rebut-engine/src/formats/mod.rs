@@ -1,6 +1,9 @@
 //! The table of formats. A format is one row here, one file (or folder) beside this one, and its prompts and preset.
 
+pub mod arms;
 pub mod decide;
+mod hearing;
+pub mod question;
 pub mod triage;
 pub mod weights;
 
@@ -45,7 +48,7 @@ pub struct Format {
 }
 
 /// Every format there is.
-pub const FORMATS: &[Format] = &[decide::FORMAT, triage::FORMAT];
+pub const FORMATS: &[Format] = &[decide::FORMAT, triage::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT];
 
 impl Format {
     /// The hash of each prompt file.

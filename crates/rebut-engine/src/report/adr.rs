@@ -18,9 +18,12 @@ pub fn adr(view: &View) -> Result<String, String> {
     let label = |id: &str| {
         options.iter().find(|(known, _)| known == id).map_or_else(|| id.to_owned(), |(id, label)| format!("{id}, {}", on_one_line(label)))
     };
-    let recommended = outcome.result.get("recommended_option").and_then(|value| value.as_str());
+    let found = |key: &str| outcome.result.get(key).and_then(|value| value.as_str());
+    let recommended = found("recommended_option").or_else(|| found("winner"));
     let (status, decision) = match (outcome.outcome, recommended, &view.answer) {
-        (Ending::Consensus, Some(option), _) => ("Accepted", format!("We choose {}.", label(option))),
+        (Ending::Consensus | Ending::Majority | Ending::Completed, Some(option), _) => {
+            ("Accepted", format!("We choose {}.", label(option)))
+        }
         (Ending::Contested, _, Some(answer)) => {
             let why = if answer.reason.is_empty() { String::new() } else { format!(" {}", on_one_line(&answer.reason)) };
             ("Accepted", format!("The judges disagreed; {} chose {}.{why}", on_one_line(&answer.by), label(&answer.option)))

@@ -4,7 +4,7 @@ use crate::{
     DebateId,
     event::{HumanAnswered, HumanMarked},
     family::families,
-    formats::{decide::result::DebateResult, weights::Weights},
+    formats::{arms::ArmResult, decide::result::DebateResult, weights::Weights},
     outcome::{Absence, Ending, Substitution},
     view::{Spent, View},
 };
@@ -49,6 +49,9 @@ pub struct Document {
     pub rounds: usize,
     /// Events in the journal when this was made.
     pub events: u64,
+    /// The debate this one is compared with, where it is a control arm.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline_of: Option<String>,
 }
 
 /// The result document of a debate; `None` before its first event.
@@ -72,6 +75,7 @@ pub fn document(view: &View) -> Option<Document> {
         weights: Weights::of_debate(started),
         rounds: view.rounds.iter().filter(|round| round.completed).count(),
         events: view.events,
+        baseline_of: started.input.get("baseline_of").and_then(Value::as_str).map(str::to_owned),
     })
 }
 
@@ -88,7 +92,10 @@ pub fn yaml(view: &View) -> Result<String, String> {
     // Through the type, so that the keys come in their own order.
     let text = match serde_json::from_value::<DebateResult>(outcome.result.clone()) {
         Ok(result) => serde_saphyr::to_string(&Wrapped { debate_result: result }),
-        Err(_) => serde_saphyr::to_string(&Wrapped { debate_result: &outcome.result }),
+        Err(_) => match serde_json::from_value::<ArmResult>(outcome.result.clone()) {
+            Ok(result) => serde_saphyr::to_string(&Wrapped { debate_result: result }),
+            Err(_) => serde_saphyr::to_string(&Wrapped { debate_result: &outcome.result }),
+        },
     };
     text.map_err(|error| error.to_string())
 }

@@ -4,8 +4,13 @@ use crate::{
     clean::{for_people, on_one_line},
     event::{Position, Verdict},
     family::only_family,
-    formats::{self, decide, weights::Weights},
+    formats::{
+        self, arms,
+        decide::{self, result::Change},
+        weights::Weights,
+    },
     outcome::Ending,
+    topology::{self, Kind},
     view::{RoundView, View},
 };
 use std::fmt::Write;
@@ -19,9 +24,11 @@ pub fn transcript(view: &View) -> String {
         text.push_str("> Rehearsal: the built-in speaker answered, not a model.\n\n");
     }
     let options = choices(view);
-    if !options.is_empty() {
+    // What was answered freely may be chosen later, but was not offered.
+    let offered: Vec<&(String, String)> = options.iter().filter(|(_, label)| !label.is_empty()).collect();
+    if !offered.is_empty() {
         text.push_str("## Options\n\n");
-        for (id, label) in &options {
+        for (id, label) in offered {
             let _ = writeln!(text, "- **{id}** {}", on_one_line(label));
         }
         text.push('\n');
@@ -33,6 +40,7 @@ pub fn transcript(view: &View) -> String {
     if let Some(family) = only_family(&started.agents) {
         let _ = writeln!(text, "\nAll judges are of one family ({}): they may err together.", on_one_line(&family));
     }
+    write_topology(&mut text, view);
     if let Some(weights) = Weights::of_debate(started).words() {
         let _ = writeln!(text, "\nVotes are weighed: {}.", on_one_line(&weights));
     }
@@ -100,8 +108,22 @@ pub(super) fn choices(view: &View) -> Vec<(String, String)> {
     format.map(|format| (format.choices)(view)).unwrap_or_default()
 }
 
+/// Who heard whom, where that was not simply everybody.
+fn write_topology(text: &mut String, view: &View) {
+    for (round, topology) in topology::over_time(view) {
+        if topology.kind() == Kind::MESH {
+            return;
+        }
+        let _ = writeln!(text, "\n## Who hears whom from round {round}\n");
+        for line in topology.to_text().lines() {
+            let _ = writeln!(text, "- {line}");
+        }
+        let _ = writeln!(text, "\n```mermaid\n{}```", topology.to_mermaid());
+    }
+}
+
 fn write_round(text: &mut String, round: &RoundView) {
-    let blind = if round.round == 1 { " (blind)" } else { "" };
+    let blind = if round.is_blind() { " (blind)" } else { "" };
     let _ = writeln!(text, "\n## Round {}: {}{blind}", round.round, round.phase);
     for (agent, position) in &round.positions {
         let _ = writeln!(text, "\n### {agent}\n");
@@ -114,7 +136,8 @@ fn write_round(text: &mut String, round: &RoundView) {
         let sides = tally.distribution.iter().map(|(option, judges)| format!("{option}: {}", judges.join(", ")));
         let missing = (!tally.missing.is_empty()).then(|| format!("missing: {}", tally.missing.join(", ")));
         let count = sides.chain(missing).collect::<Vec<_>>().join("; ");
-        let _ = writeln!(text, "\nCount: {count}. Agreement {:.2}, needed {}.", tally.share, tally.threshold);
+        let needed = if tally.threshold > 0.0 { format!(", needed {}", tally.threshold) } else { String::new() };
+        let _ = writeln!(text, "\nCount: {}. Agreement {:.2}{needed}.", on_one_line(&count), tally.share);
     }
 }
 
@@ -142,7 +165,10 @@ fn write_position(text: &mut String, position: &Position) {
 }
 
 fn write_change(text: &mut String, position: &Position) {
-    if position.documented {
+    if position.documented && position.because.is_empty() {
+        // Where nobody has to name what convinced it.
+        let _ = writeln!(text, "Changed its answer.\n");
+    } else if position.documented {
         let cited = position.because.iter().map(|claim| format!("`{claim}`")).collect::<Vec<_>>().join(", ");
         let _ = writeln!(text, "Convinced by {cited}: {}\n", on_one_line(&position.reason));
     } else {
@@ -151,6 +177,21 @@ fn write_change(text: &mut String, position: &Position) {
     }
     for bad in &position.bad_citations {
         let _ = writeln!(text, "Citation that does not hold: {}\n", on_one_line(bad));
+    }
+}
+
+/// What a control arm found besides its one sentence.
+fn write_arm(text: &mut String, result: &serde_json::Value) {
+    let Ok(result) = serde_json::from_value::<arms::ArmResult>(result.clone()) else { return };
+    for (answer, voters) in &result.distribution {
+        let _ = writeln!(text, "- **{}**: {} ({})", on_one_line(answer), voters.len(), voters.join(", "));
+    }
+    for round in &result.rounds {
+        let winner = round.winner.as_deref().map_or_else(|| "nobody".to_owned(), on_one_line);
+        let _ = writeln!(text, "- Winner after round {}: {winner}", round.round);
+    }
+    for Change { judge, round, from, to, reason } in &result.changes {
+        let _ = writeln!(text, "- Round {round}: {judge} went from {} to {}: {reason}", on_one_line(from), on_one_line(to));
     }
 }
 
@@ -180,7 +221,7 @@ fn write_outcome(text: &mut String, view: &View, options: &[(String, String)]) {
             }
             let _ = writeln!(text, "\n{}", for_people(&result.user_prompt).trim());
         }
-        Err(_) => {}
+        Err(_) => write_arm(text, &outcome.result),
     }
     if !outcome.degraded.is_empty() {
         text.push('\n');

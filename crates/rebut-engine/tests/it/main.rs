@@ -1,7 +1,10 @@
-//! The engine's own tests: cases and their crashes, audits, replies, steering, replay.
+//! The engine's own tests: cases and their crashes, audits, replies, steering, replay, who hears whom, planning.
 
 mod audits;
 mod cases;
 mod example;
+mod hearing;
 mod kernel;
+mod planning;
 mod replies;
+mod topology;

@@ -69,10 +69,10 @@ impl Source {
 }
 
 impl<'a> Case<'a> {
-    /// Reads a prompt; `None` when it lists no options.
-    pub fn read(prompt: &'a Prompt) -> Option<Self> {
+    /// Reads a prompt and the options it is about; `None` when there are none.
+    pub fn read(prompt: &'a Prompt, options: &'a str) -> Option<Self> {
         let part = |hole| prompt.part(hole).unwrap_or("");
-        let names = Names::parse(part("options"));
+        let names = Names::parse(options);
         if names.options.is_empty() {
             return None;
         }

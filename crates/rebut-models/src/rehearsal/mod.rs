@@ -1,6 +1,7 @@
 //! The built-in rehearsal: a speaker without a model, who takes positions from the text it is given and never hides what it is.
 
 mod amounts;
+mod arms;
 mod case;
 mod draft;
 mod lexicon;
@@ -16,7 +17,7 @@ mod words;
 
 use rebut_engine::model::{Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage};
 
-/// Answers decide's turns without any model: the same input always gives the same output.
+/// Answers the turns of decide and of the control arms without any model: the same input always gives the same output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RehearsalModel;
 
@@ -29,6 +30,7 @@ impl Model for RehearsalModel {
         let text = match request.schema.name {
             "recommendation" => speech::recommend(request.agent, request.prompt),
             "response" => rebuttal::respond(request.agent, request.prompt),
+            "answer" => arms::answer(request.agent, request.prompt),
             "option_draft" => Ok(draft::options(request.prompt)),
             other => Err(Fault::new(
                 FaultKind::Unavailable,

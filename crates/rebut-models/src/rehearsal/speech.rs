@@ -46,7 +46,12 @@ const ARGUMENTS: usize = 3;
 impl<'a> Speaker<'a> {
     /// Reads the prompt and weighs it.
     pub fn new(agent: &Agent, prompt: &'a Prompt) -> Result<Self, Fault> {
-        let case = Case::read(prompt).ok_or_else(|| {
+        Self::choosing_from(agent, prompt, prompt.part("options").unwrap_or(""))
+    }
+
+    /// The same with options that the prompt does not list itself.
+    pub fn choosing_from(agent: &Agent, prompt: &'a Prompt, options: &'a str) -> Result<Self, Fault> {
+        let case = Case::read(prompt, options).ok_or_else(|| {
             Fault::new(
                 FaultKind::Unavailable,
                 "the built-in rehearsal found no options in the prompt; list them as `A. Label — description`",

@@ -1,7 +1,7 @@
 //! What can be typed about a question: how to debate it, who takes part, what it may use.
 
 use crate::budget::Span;
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, builder::PossibleValuesParser};
 use std::path::PathBuf;
 
 /// A question and how to debate it.
@@ -34,12 +34,24 @@ pub struct AskArgs {
     /// Rounds at most
     #[arg(long, value_name = "N")]
     pub rounds: Option<u32>,
+    /// Who hears whom in later rounds
+    #[arg(long, value_name = "KIND", value_parser = topologies())]
+    pub topology: Option<String>,
     /// Seconds a judge has per turn
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
     /// What votes count: `learned` from debates that were marked, or `equal`
     #[arg(long, value_name = "WHICH")]
     pub weights: Option<Weighing>,
+    /// Of a poll: how many answers; the judges are asked in turn
+    #[arg(long, value_name = "N", help_heading = "Control arms")]
+    pub samples: Option<u32>,
+    /// Of a poll: ask so many at a time, and stop when the rest cannot change who wins
+    #[arg(long, value_name = "N", help_heading = "Control arms")]
+    pub batch: Option<u32>,
+    /// Of decide: run this arm afterwards on the same panel, with as many calls, and compare
+    #[arg(long, value_name = "ARM", help_heading = "Control arms")]
+    pub baseline: Option<Arm>,
     /// What shuffles are drawn from, for repeatable runs
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -67,6 +79,33 @@ pub enum Weighing {
     Learned,
     /// The same.
     Equal,
+}
+
+/// The kinds of topologies, as the engine's table has them.
+pub(super) fn topologies() -> PossibleValuesParser {
+    rebut_engine::topology::TOPOLOGIES.iter().map(|kind| kind.name()).collect::<Vec<_>>().into()
+}
+
+/// What a debate can be compared with.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arm {
+    /// One answer.
+    Single,
+    /// Independent answers, counted.
+    Poll,
+    /// Answers that hear each other, counted.
+    Society,
+}
+
+impl Arm {
+    /// The format's name.
+    pub fn format(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Poll => "poll",
+            Self::Society => "society",
+        }
+    }
 }
 
 /// What a debate may use.
@@ -154,4 +193,21 @@ pub struct DemoArgs {
     /// How to print the result
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// Arguments of `topology`.
+#[derive(Args, Debug)]
+pub struct TopologyArgs {
+    /// A debate: who heard whom in it. Without one, a panel is shown as it would be
+    #[arg(value_name = "ID")]
+    pub id: Option<String>,
+    /// The kind for the panel; by default the one of your configuration
+    #[arg(long, value_parser = topologies(), conflicts_with = "id")]
+    pub kind: Option<String>,
+    /// The panel's judges, e.g. `risk,value,architect`
+    #[arg(long, value_name = "ROLES", value_delimiter = ',', conflicts_with = "id")]
+    pub judges: Vec<String>,
+    /// Print a Mermaid drawing instead of text
+    #[arg(long)]
+    pub mermaid: bool,
 }

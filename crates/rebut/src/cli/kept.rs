@@ -97,6 +97,9 @@ pub struct ForkArgs {
     /// Rounds at most
     #[arg(long, value_name = "N")]
     pub rounds: Option<u32>,
+    /// Who hears whom in the rounds that are asked anew
+    #[arg(long, value_name = "KIND", value_parser = super::asking::topologies())]
+    pub topology: Option<String>,
     /// Another model for a judge: `risk=openai:gpt-5`; repeat
     #[arg(short, long = "model", value_name = "JUDGE=MODEL")]
     pub models: Vec<String>,

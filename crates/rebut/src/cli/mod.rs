@@ -4,11 +4,13 @@ mod asking;
 mod bench;
 mod kept;
 mod machine;
+mod voting;
 
 pub use asking::*;
 pub use bench::*;
 pub use kept::*;
 pub use machine::*;
+pub use voting::*;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -71,6 +73,12 @@ pub enum Color {
 pub enum Command {
     /// Choose between options: judges of fixed stance answer blind, then hear each other
     Decide(Box<AskArgs>),
+    /// Ask one agent, once
+    Single(Box<AskArgs>),
+    /// Ask for independent answers and count them
+    Poll(Box<AskArgs>),
+    /// Ask everybody, let all hear each other, count the last round
+    Society(Box<AskArgs>),
     /// List debates, newest first
     Ls(LsArgs),
     /// Show a debate's result
@@ -105,6 +113,10 @@ pub enum Command {
     /// Measure how well votes, stop rules and learned weights do
     #[command(subcommand)]
     Bench(BenchCommand),
+    /// Show who hears whom: in a debate, or in a panel before it debates
+    Topology(TopologyArgs),
+    /// Count ballots from a file by any voting method, with all the working
+    Vote(VoteArgs),
     /// Say whether a question is worth a debate
     Triage(TriageArgs),
     /// Show a debate in 20 seconds: no key, no network, nothing kept

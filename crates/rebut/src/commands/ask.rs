@@ -1,6 +1,6 @@
-//! `rebut decide` and `rebut "question"`: from what was typed to a running debate.
+//! `rebut decide`, its control arms and `rebut "question"`: from what was typed to a running debate.
 
-use super::{follow, voters};
+use super::{baseline, follow, voters};
 use crate::{
     app::{App, user},
     auto,
@@ -17,7 +17,8 @@ use rebut_engine::{
     Start,
     agent::Agent,
     formats::{
-        decide::{self, Choice, Input},
+        arms::single,
+        decide::{Choice, Input},
         weights::Weights,
     },
     model::{Models, Price},
@@ -25,6 +26,7 @@ use rebut_engine::{
 };
 use rebut_models::Registry;
 use serde::Deserialize;
+use serde_json::Value;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -55,28 +57,27 @@ pub async fn route(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
             eprintln!("{}", paint.faint("this question may not need a debate; `rebut triage` says why"));
         }
     }
-    decide(global, args).await
+    ask("decide", global, args).await
 }
 
-/// `rebut decide`.
-pub async fn decide(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
-    let app = App::open(global, &settings(&args))?;
+/// `rebut decide`, `single`, `poll` and `society`.
+pub async fn ask(format: &str, global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
+    let app = App::open(global, &settings(format, &args)?)?;
     output::check_files(&args.output)?;
     let (input, feature_dir) = input(&args, &app).await?;
-    let config = app.config.decide()?;
+    let mut config = app.config.format(format)?;
     let registry = Arc::new(app.registry()?);
     let wants_auto = panel::wants_auto(&args.panel, &app.config);
     let available = if wants_auto { auto::candidates(&registry, &app.clis).await } else { Vec::new() };
     let panel = panel::choose(&args.panel, &app.config, &app.project(), available)?;
-    let config = decide::Config { weights: weights(&app, &args, config.weights, &panel.agents).await?, ..config };
-    let config = serde_json::to_value(&config).map_err(|error| CliError::failed(error.to_string()))?;
+    weigh(&app, &args, format, &mut config, &panel.agents).await?;
     let budget = Budget::new(&args.budget, &app.config.budget);
     let start = Start {
-        format: "decide".to_owned(),
+        format: format.to_owned(),
         input: serde_json::to_value(&input).map_err(|error| CliError::failed(error.to_string()))?,
-        limits: Some(budget.limits("decide", &config)?),
+        limits: Some(budget.limits(format, &config)?),
+        agents: who_answers(format, &config, panel.agents)?,
         config,
-        agents: panel.agents,
         seed: args.seed,
         initiated_by: user(),
     };
@@ -91,9 +92,11 @@ pub async fn decide(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> 
     }
     let store = rebut_store::SqliteStore::open(&app.place.database())?;
     let desk = app.desk_over(Arc::new(store), registry)?;
-    let running = desk.start(start).await?;
-    let id = running.id;
-    let code = follow::follow(&app, &desk, running, &args.output).await?;
+    let running = desk.start(start.clone()).await?;
+    let (id, code) = match args.baseline {
+        None => (running.id, follow::follow(&app, &desk, running, &args.output).await?),
+        Some(arm) => baseline::compare(&app, &desk, running, start, arm, &args.output).await?,
+    };
     if let Some(dir) = &feature_dir {
         let written = output::write_judges(&desk.view(id).await?, dir)?;
         if !global.quiet {
@@ -103,28 +106,68 @@ pub async fn decide(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> 
     Ok(code)
 }
 
-/// What votes count: pinned in the debate's settings, so that a replay needs no history.
-async fn weights(app: &App, args: &AskArgs, configured: Weights, agents: &[Agent]) -> Result<Weights, CliError> {
-    match args.weights {
-        None => Ok(configured),
-        Some(Weighing::Equal) => Ok(Weights::default()),
-        Some(Weighing::Learned) => {
+/// Puts what votes count into the settings, where they are pinned with the debate: a replay needs no history.
+async fn weigh(app: &App, args: &AskArgs, format: &str, config: &mut Value, agents: &[Agent]) -> Result<(), CliError> {
+    let Some(wanted) = args.weights else { return Ok(()) };
+    let Some(place) = config.get_mut("weights") else {
+        return Err(CliError::usage(format!("{format} has no weights; every answer counts the same")).hint("--weights is for decide"));
+    };
+    let weights = match wanted {
+        Weighing::Equal => Weights::default(),
+        Weighing::Learned => {
             let (weights, line) = voters::learned(&app.desk()?, agents).await?;
             if !app.global.quiet {
                 eprintln!("{}", Paint::stderr(app.global.color).faint(&line));
             }
-            Ok(weights)
+            weights
         }
-    }
+    };
+    *place = serde_json::to_value(weights).map_err(|error| CliError::failed(error.to_string()))?;
+    Ok(())
 }
 
-/// Flags that are settings of the format.
-fn settings(args: &AskArgs) -> Vec<String> {
+/// What a flag is called among the settings of each format that has it.
+const SETTINGS: &[(&str, &[(&str, &str)])] = &[
+    ("threshold", &[("decide", "consensus_threshold"), ("poll", "threshold"), ("society", "threshold")]),
+    ("rounds", &[("decide", "max_rounds"), ("society", "rounds")]),
+    ("timeout", &[("decide", "timeout_per_judge"), ("single", "timeout"), ("poll", "timeout"), ("society", "timeout")]),
+    ("samples", &[("poll", "answers")]),
+    ("batch", &[("poll", "batch")]),
+    ("topology", &[("decide", "topology")]),
+];
+
+/// Flags that are settings of the format. One that the format does not have is a mistake, not a wish to ignore.
+fn settings(format: &str, args: &AskArgs) -> Result<Vec<String>, CliError> {
+    let typed = [
+        args.threshold.map(|value| format!("{value:?}")),
+        args.rounds.map(|value| value.to_string()),
+        args.timeout.map(|value| value.to_string()),
+        args.samples.map(|value| value.to_string()),
+        args.batch.map(|value| value.to_string()),
+        args.topology.as_ref().map(|kind| format!("{kind:?}")),
+    ];
     let mut set = args.panel.set.clone();
-    set.extend(args.threshold.map(|value| format!("decide.consensus_threshold={value:?}")));
-    set.extend(args.rounds.map(|value| format!("decide.max_rounds={value}")));
-    set.extend(args.timeout.map(|value| format!("decide.timeout_per_judge={value}")));
-    set
+    for ((flag, formats), value) in SETTINGS.iter().zip(typed) {
+        let Some(value) = value else { continue };
+        let Some((_, key)) = formats.iter().find(|(known, _)| *known == format) else {
+            let names = formats.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
+            return Err(CliError::usage(format!("{format} has no --{flag}")).hint(format!("--{flag} is for {names}")));
+        };
+        set.push(format!("{format}.{key}={value}"));
+    }
+    if args.baseline.is_some() && format != "decide" {
+        return Err(CliError::usage(format!("{format} has no --baseline")).hint("--baseline compares decide with an arm"));
+    }
+    Ok(set)
+}
+
+/// Those of a panel that are really asked: only they belong to the debate.
+pub fn who_answers(format: &str, config: &Value, agents: Vec<Agent>) -> Result<Vec<Agent>, CliError> {
+    if format != single::FORMAT.name {
+        return Ok(agents);
+    }
+    let config = single::Config::parse(config).map_err(CliError::usage)?;
+    Ok(vec![config.chosen(&agents).map_err(CliError::usage)?.clone()])
 }
 
 /// Prints what the first round would send and what the debate will take, or only the latter.
@@ -212,12 +255,12 @@ async fn followed(app: &App, id: &str) -> Result<Input, CliError> {
     let view = desk.view(desk.find(id).await?.id).await?;
     let started = view.started.as_ref().ok_or_else(|| CliError::usage(format!("debate {id} has no beginning")))?;
     let earlier = Input::parse(&started.input).map_err(CliError::usage)?;
-    let options = crate::text::choices(&view).into_iter();
+    // What was answered freely was never an option.
+    let options = crate::text::choices(&view).into_iter().filter(|(_, label)| !label.is_empty());
     Ok(Input {
-        question_id: String::new(),
-        question: String::new(),
         options: options.map(|(id, label)| Choice { id, label, description: String::new() }).collect(),
         context: format!("{}\n\n=== What an earlier panel said ===\n{}", earlier.context, report::transcript(&view)).trim().to_owned(),
+        ..Input::default()
     })
 }
 
@@ -267,7 +310,7 @@ fn read_case(file: &Path) -> Result<(Input, Option<PathBuf>), CliError> {
         .map_err(|error| CliError::usage(format!("{}: {}", file.display(), error.to_string().trim_start_matches("error: "))))?;
     let context =
         if case.feature_name.is_empty() { case.spec_context } else { format!("Feature: {}\n\n{}", case.feature_name, case.spec_context) };
-    let input = Input { question_id: case.question_id, question: case.question_text, options: case.options, context };
+    let input = Input { question_id: case.question_id, question: case.question_text, options: case.options, context, ..Input::default() };
     Ok((input, case.feature_dir.filter(|dir| !dir.as_os_str().is_empty())))
 }
 

@@ -65,6 +65,7 @@ fn start() -> Result<Start, CliError> {
         question: "Offline support in the field app?".to_owned(),
         options: vec![choice("A", "Online only"), choice("B", "Full offline"), choice("C", "Limited offline")],
         context: SPEC.to_owned(),
+        ..Input::default()
     };
     let failed = |error: serde_json::Error| CliError::failed(error.to_string());
     Ok(Start {

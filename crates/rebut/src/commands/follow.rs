@@ -5,22 +5,20 @@ use rebut_engine::{
     DebateId, Desk, Running,
     clean::json_for_terminal,
     error::{DeskError, Halt},
-    outcome::Ending,
+    outcome::{Ending, Outcome},
     view::View,
 };
-use std::io::{BufRead, IsTerminal, Write};
+use std::{
+    io::{BufRead, IsTerminal, Write},
+    sync::Arc,
+};
 
 /// Shows a run until it ends, prints its result, and gives the exit code.
 pub async fn follow(app: &App, desk: &Desk, running: Running, args: &OutputArgs) -> Result<u8, CliError> {
-    let id = running.id;
     let mut interrupts = Interrupts::listen()?;
-    let view = watch(app, desk, &running, args, &mut interrupts).await?;
-    let ended = running.outcome().await;
-    if let Err(DeskError::Halted(Halt::Paused)) = &ended {
-        eprintln!("saved; {}", how_to_go_on(app, id));
+    let Some((view, outcome)) = to_the_end(app, desk, running, args, &mut interrupts).await? else {
         return Ok(Ending::Cancelled.exit_code());
-    }
-    let outcome = ended?;
+    };
     output::result(desk, &view, args, app).await?;
     if let Some(command) = text::go_on(&view).filter(|_| args.json || args.stream_json) {
         eprintln!("stopped at a limit; go on with: {command}");
@@ -29,6 +27,25 @@ pub async fn follow(app: &App, desk: &Desk, running: Running, args: &OutputArgs)
         offer_choice(app, desk, &view, &mut interrupts).await?;
     }
     Ok(exit_code(outcome.outcome, args))
+}
+
+/// Shows a run until it ends; nothing when it was interrupted and saved.
+pub async fn to_the_end(
+    app: &App,
+    desk: &Desk,
+    running: Running,
+    args: &OutputArgs,
+    interrupts: &mut Interrupts,
+) -> Result<Option<(View, Arc<Outcome>)>, CliError> {
+    let id = running.id;
+    let view = watch(app, desk, &running, args, interrupts).await?;
+    match running.outcome().await {
+        Err(DeskError::Halted(Halt::Paused)) => {
+            eprintln!("saved; {}", how_to_go_on(app, id));
+            Ok(None)
+        }
+        ended => Ok(Some((view, ended?))),
+    }
 }
 
 /// The exit code of an ending under the flags.
@@ -101,14 +118,14 @@ async fn next_delta(
 }
 
 /// Ctrl-C and requests to terminate. Heard from the moment of listening on, so that none is lost between two looks.
-struct Interrupts {
+pub struct Interrupts {
     #[cfg(unix)]
     signals: [tokio::signal::unix::Signal; 2],
 }
 
 impl Interrupts {
     #[cfg(unix)]
-    fn listen() -> Result<Self, CliError> {
+    pub fn listen() -> Result<Self, CliError> {
         use tokio::signal::unix::{SignalKind, signal};
         let failed = |error: std::io::Error| CliError::failed(format!("cannot listen for interruptions: {error}"));
         Ok(Self { signals: [signal(SignalKind::interrupt()).map_err(failed)?, signal(SignalKind::terminate()).map_err(failed)?] })
@@ -124,7 +141,7 @@ impl Interrupts {
     }
 
     #[cfg(not(unix))]
-    fn listen() -> Result<Self, CliError> {
+    pub fn listen() -> Result<Self, CliError> {
         Ok(Self {})
     }
 
@@ -137,7 +154,7 @@ impl Interrupts {
 }
 
 /// On a terminal, a contested debate can be answered at once.
-async fn offer_choice(app: &App, desk: &Desk, view: &View, interrupts: &mut Interrupts) -> Result<(), CliError> {
+pub async fn offer_choice(app: &App, desk: &Desk, view: &View, interrupts: &mut Interrupts) -> Result<(), CliError> {
     let may_ask = app.keeps && !app.global.no_input && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let Some(id) = view.id.filter(|_| may_ask) else { return Ok(()) };
     let letters = text::choices(view).iter().map(|(id, _)| format!("[{id}]")).collect::<Vec<_>>().join(" ");

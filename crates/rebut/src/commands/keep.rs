@@ -95,7 +95,12 @@ pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
     let more = Budget::new(&args.budget, &app.config.budget).more();
     let mut fork = Fork { at: args.at, initiated_by: user(), more, ..Fork::default() };
     fork.config.extend(args.threshold.map(|value| ("consensus_threshold".to_owned(), value.into())));
-    fork.config.extend(args.rounds.map(|value| ("max_rounds".to_owned(), value.into())));
+    fork.config.extend(args.topology.map(|kind| ("topology".to_owned(), kind.into())));
+    if let Some(rounds) = args.rounds {
+        fork.config.insert("max_rounds".to_owned(), rounds.into());
+        // Whoever asks for more rounds wants them, also when nobody moved in the last one.
+        fork.config.insert("stop_when_stable".to_owned(), false.into());
+    }
     for text in &args.models {
         let (judge, model) = text.split_once('=').ok_or_else(|| CliError::usage(format!("`{text}` should be JUDGE=MODEL")))?;
         fork.models.insert(judge.to_owned(), model.to_owned());

@@ -2,6 +2,7 @@
 
 mod ask;
 mod audit;
+mod baseline;
 mod bench;
 mod config;
 mod demo;
@@ -12,7 +13,9 @@ mod look;
 mod meta;
 mod models;
 mod steer;
+mod topology;
 mod triage;
+mod vote;
 mod voters;
 
 use crate::{
@@ -31,7 +34,10 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
     }
     match cli.command {
         None => ask::route(&global, cli.ask).await,
-        Some(Command::Decide(args)) => ask::decide(&global, *args).await,
+        Some(Command::Decide(args)) => ask::ask("decide", &global, *args).await,
+        Some(Command::Single(args)) => ask::ask("single", &global, *args).await,
+        Some(Command::Poll(args)) => ask::ask("poll", &global, *args).await,
+        Some(Command::Society(args)) => ask::ask("society", &global, *args).await,
         Some(Command::Ls(args)) => look::ls(&global, args).await,
         Some(Command::Show(args)) => look::show(&global, args).await,
         Some(Command::Watch(args)) => look::watch(&global, args).await,
@@ -48,6 +54,8 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Import(args)) => keep::import(&global, args).await,
         Some(Command::Rm(args)) => keep::rm(&global, args).await,
         Some(Command::Audit(command)) => audit::run(&global, command).await,
+        Some(Command::Topology(args)) => topology::run(&global, args).await,
+        Some(Command::Vote(args)) => vote::run(&global, &args),
         Some(Command::Triage(args)) => triage::run(&global, args).await,
         Some(Command::Demo(args)) => demo::run(&global, args).await,
         Some(Command::Init(args)) => config::init(&global, args),

@@ -3,7 +3,10 @@
 use crate::budget::Span;
 use rebut_engine::{
     agent::Effort,
-    formats::{decide, triage},
+    formats::{
+        arms::{poll, single, society},
+        decide, triage,
+    },
 };
 use rebut_models::{CliData, ProviderData};
 use schemars::JsonSchema;
@@ -35,6 +38,15 @@ pub struct ConfigFile {
     /// Settings of triage with a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub triage: Option<Partial<triage::Config>>,
+    /// Settings of single.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub single: Option<Partial<single::Config>>,
+    /// Settings of poll.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub poll: Option<Partial<poll::Config>>,
+    /// Settings of society.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub society: Option<Partial<society::Config>>,
     /// Whom you let your keys go to and which programs you let run; only in your own file, never in a project's.
     #[serde(skip_serializing_if = "TrustSection::is_empty")]
     pub trust: TrustSection,

@@ -117,7 +117,13 @@ fn check(file: Option<&Path>, text: &str) -> Result<(), CliError> {
         Some(path) => in_file(path, &error),
         None => CliError::usage(with_suggestion(error.message())),
     })?;
-    let sections = [("decide", parsed.decide.map(toml::Table::try_from)), ("triage", parsed.triage.map(toml::Table::try_from))];
+    let sections = [
+        ("decide", parsed.decide.map(toml::Table::try_from)),
+        ("triage", parsed.triage.map(toml::Table::try_from)),
+        ("single", parsed.single.map(toml::Table::try_from)),
+        ("poll", parsed.poll.map(toml::Table::try_from)),
+        ("society", parsed.society.map(toml::Table::try_from)),
+    ];
     for (format, section) in sections {
         let given = section.transpose().map_err(|error| CliError::failed(error.to_string()))?.unwrap_or_default();
         // Key by key over the defaults: a section may leave keys out, and the key that is wrong is known.

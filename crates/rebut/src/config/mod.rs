@@ -89,6 +89,9 @@ impl Config {
             context: ContextSection { deny: self.deny.clone() },
             decide: None,
             triage: None,
+            single: None,
+            poll: None,
+            society: None,
             trust: TrustSection::default(),
         };
         let mut table = toml::Table::try_from(file).map_err(|error| CliError::failed(error.to_string()))?;

@@ -177,4 +177,8 @@ fn a_person_answers_what_the_judges_could_not() {
     rebut.expect(0, &["audit", "verify", prefix]);
     let forked = rebut.json(3, &["fork", prefix, "--at", "end", "--threshold", "0.3", "--json"]);
     assert_eq!(forked["outcome"], "contested", "three equal sides have no leader, whatever the threshold");
+    rebut.expect(3, &["fork", prefix, "--at", "end", "--topology", "tree"]);
+    let kinds: Vec<Value> =
+        rebut.json(0, &["ls", "--json"]).as_array().expect("a list").iter().map(|row| row["topology_type"].clone()).collect();
+    assert_eq!(kinds, ["tree", "graph_mesh", "graph_mesh"], "lists name the kind by the name of the table of sessions");
 }

@@ -2,24 +2,28 @@
 
 use super::{
     consensus::Threshold,
-    ledger::{Ledger, Other},
+    ledger::Ledger,
     replies::{OptionDraft, Recommendation, Response},
 };
 use crate::{
     agent::{Agent, Role},
-    clean,
     debate::{Ask, Debate, Step},
     error::Halt,
-    formats::weights::Weights,
+    formats::{
+        hearing::others_text,
+        question::{Choice, Input, context_of, notes_text, options_text},
+        weights::Weights,
+    },
     prompt,
     prompt::Template,
     reply::Schema,
+    topology::{Kind, Topology},
     view::View,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::{fmt::Write, sync::Arc};
+use std::sync::Arc;
 
 prompt!(
     /// What a judge reads in the blind round.
@@ -75,36 +79,6 @@ prompt!(
     }
 );
 
-/// What is to be decided.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Input {
-    /// The question's own id, used in file names and results.
-    #[serde(default)]
-    pub question_id: String,
-    /// The question.
-    pub question: String,
-    /// 2 to 26 options; none to have them drafted.
-    #[serde(default)]
-    pub options: Vec<Choice>,
-    /// What the judges should know.
-    #[serde(default)]
-    pub context: String,
-}
-
-/// One option.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Choice {
-    /// A letter, or a short word.
-    pub id: String,
-    /// Its name.
-    pub label: String,
-    /// What it means.
-    #[serde(default)]
-    pub description: String,
-}
-
 /// The settings of decide, with the defaults of its preset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -124,6 +98,12 @@ pub struct Config {
     /// What each judge's vote counts; equal if left out.
     #[serde(default, skip_serializing_if = "Weights::is_empty")]
     pub weights: Weights,
+    /// Who hears whom in later rounds. Debates from before there was a choice are meshes.
+    #[serde(default)]
+    pub topology: Kind,
+    /// Later rounds are spared when one changed nothing. Journals from before there was this setting lack it, and ran every round.
+    #[serde(default)]
+    pub stop_when_stable: bool,
 }
 
 impl Default for Config {
@@ -153,37 +133,12 @@ impl Config {
     }
 }
 
-impl Input {
-    /// Reads the input and checks it.
-    pub fn parse(input: &Value) -> Result<Self, String> {
-        let input = Self::deserialize(input).map_err(|error| format!("decide: {error}"))?;
-        if input.question.trim().is_empty() {
-            return Err("the question is empty".to_owned());
-        }
-        check_options(&input.options)?;
-        Ok(input)
-    }
-}
-
-fn check_options(options: &[Choice]) -> Result<(), String> {
-    match options.len() {
-        0 | 2..=26 => {}
-        1 => return Err("one option is no choice; give at least two, or none to have them drafted".to_owned()),
-        count => return Err(format!("{count} options; at most 26 can be told apart")),
-    }
-    for (number, option) in options.iter().enumerate() {
-        let id = &option.id;
-        if id.is_empty() || id.len() > 16 || !id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
-            return Err(format!("option id `{}` must be 1 to 16 letters or digits", clean::on_one_line(id)));
-        }
-        if options[..number].iter().any(|earlier| earlier.id.eq_ignore_ascii_case(id)) {
-            return Err(format!("option id `{id}` is used twice"));
-        }
-        if option.label.trim().is_empty() {
-            return Err(format!("option {id} has no label"));
-        }
-    }
-    Ok(())
+/// What stands between two rounds: what everybody said, and who hears it.
+pub struct Hall<'a> {
+    /// What was said.
+    pub ledger: &'a Ledger,
+    /// Who hears whom.
+    pub topology: &'a Topology,
 }
 
 /// The case while it is debated.
@@ -247,9 +202,15 @@ impl Case {
         Ask { prompt, schema: self.recommend_schema.clone(), check }
     }
 
-    /// The question to one judge who has heard the others.
-    pub fn challenge(&self, debate: &Debate, judge: &Agent, notes: &str, ledger: &Ledger, round: u32) -> Ask<Response> {
-        let others = ledger.others_for(&judge.name, debate.agents(), debate.started().seed, round);
+    /// Who hears whom, while nobody is missing.
+    pub fn topology(&self, debate: &Debate) -> Result<Topology, Halt> {
+        Topology::of_panel(self.config.topology, debate.agents()).map_err(|error| Halt::Broken(error.to_string()))
+    }
+
+    /// The question to one judge who has heard those it hears in the topology.
+    pub fn challenge(&self, debate: &Debate, judge: &Agent, notes: &str, hall: &Hall<'_>, round: u32) -> Ask<Response> {
+        let Hall { ledger, topology } = hall;
+        let others = ledger.others_for(&judge.name, topology, debate.agents(), debate.started().seed, round);
         let prompt = Challenge {
             stance: &judge.stance,
             brief: &judge.brief,
@@ -273,14 +234,8 @@ impl Case {
     }
 }
 
-/// What the judges should know, as it was pinned: a case keeps no copy of what may be long.
-fn context_of(debate: &Debate) -> &str {
-    let context = debate.started().input.get("context").and_then(Value::as_str).unwrap_or_default();
-    if context.trim().is_empty() { "(none)" } else { context }
-}
-
 /// The options of a debate as far as its journal tells: given, or drafted.
-pub(super) fn options_of(view: &View) -> Vec<Choice> {
+pub fn options_of(view: &View) -> Vec<Choice> {
     let given = view.started.as_ref().and_then(|started| Input::parse(&started.input).ok()).map(|input| input.options).unwrap_or_default();
     if !given.is_empty() {
         return given;
@@ -306,41 +261,6 @@ fn lettered(draft: OptionDraft) -> Vec<Choice> {
     letters.zip(draft.options).map(|(id, option)| Choice { id, label: option.label, description: option.description }).collect()
 }
 
-fn options_text(options: &[Choice]) -> String {
-    let mut text = String::new();
-    for option in options {
-        let _ = write!(text, "{}. {}", option.id, clean::on_one_line(&option.label));
-        if !option.description.trim().is_empty() {
-            let _ = write!(text, " — {}", clean::on_one_line(&option.description));
-        }
-        text.push('\n');
-    }
-    text.truncate(text.trim_end().len());
-    text
-}
-
-fn notes_text(notes: &str) -> String {
-    if notes.is_empty() { String::new() } else { format!("Notes added by the person who asked:\n{}", clean::for_people(notes)) }
-}
-
-/// One argument is quoted at most this long to the others.
-const QUOTED_CHARS: usize = 700;
-
-fn others_text(others: &[Other<'_>]) -> String {
-    let mut text = String::with_capacity(1024);
-    for Other { number, stance, position } in others {
-        let (option, summary) = (position.counted.as_deref().unwrap_or_default(), clean::one_line(&position.summary));
-        let summary = clean::shortened(&summary, QUOTED_CHARS);
-        let _ = writeln!(text, "J{number} ({stance}) recommends {option}, confidence {:.2}: {summary}", position.confidence);
-        for (at, claim) in position.claims.iter().enumerate() {
-            let _ = writeln!(text, "  J{number}#{}: {}", at + 1, clean::shortened(&clean::one_line(&claim.text), QUOTED_CHARS));
-        }
-        text.push('\n');
-    }
-    text.truncate(text.trim_end().len());
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -351,6 +271,14 @@ mod tests {
         let all =
             [mismatches::<Recommend>(), mismatches::<Challenge>(), mismatches::<Draft>(), mismatches::<crate::turn::Clarify>()].concat();
         assert_eq!(all, Vec::<String>::new());
+    }
+
+    #[test]
+    fn who_hears_nobody_is_told_so_and_has_nobody_to_answer() {
+        assert!(others_text(&[]).contains("no words of other judges"));
+        let text = r#"{"option": "A", "confidence": 1, "summary": "s", "claims": ["c"], "challenges": []}"#;
+        let mut reply: Response = serde_json::from_str(text).expect("a response");
+        assert_eq!(reply.check(&["A".to_owned()], &[]), Ok(()));
     }
 
     #[test]

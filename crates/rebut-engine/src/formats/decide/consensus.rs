@@ -23,8 +23,14 @@ impl Threshold {
         Ok(Self { value, decimals: u32::try_from(decimals).unwrap_or(9).clamp(2, 9) })
     }
 
+    /// The share that is needed and the whole, both in units of its last digit.
+    pub fn parts(&self) -> (u128, u128) {
+        let unit = 10u128.pow(self.decimals);
+        ((self.value * unit as f64).round() as u128, unit)
+    }
+
     /// Whether `votes` of `ballots` reach it. Nobody reaches anything without ballots.
-    pub fn reached(&self, votes: usize, ballots: usize) -> bool {
+    pub fn reached(&self, votes: u128, ballots: u128) -> bool {
         if ballots == 0 || votes == 0 {
             return false;
         }
@@ -32,13 +38,25 @@ impl Threshold {
         if self.value >= 1.0 {
             return votes == ballots;
         }
-        let unit = 10u128.pow(self.decimals);
-        let (votes, ballots) = (votes as u128, ballots as u128);
+        let (needed, unit) = self.parts();
+        // Weights come in tiny units; what is left of the largest sums after this loses less than any threshold can tell.
+        let (votes, ballots) = reduced(votes, ballots);
         // The share in units of the threshold's last digit, rounded half up, in whole numbers.
         let share = (2 * votes * unit + ballots) / (2 * ballots);
-        let needed = (self.value * unit as f64).round() as u128;
         share >= needed
     }
+}
+
+/// The same share in numbers small enough to be multiplied by any precision.
+fn reduced(votes: u128, ballots: u128) -> (u128, u128) {
+    let (mut divisor, mut rest) = (ballots, votes);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    let (votes, ballots) = (votes / divisor, ballots / divisor);
+    // A precision of nine digits takes 30 bits, and the doubling one more.
+    let excess = 32_u32.saturating_sub(ballots.leading_zeros());
+    (votes >> excess, ballots >> excess)
 }
 
 /// What one judge contributes to a count.
@@ -76,7 +94,7 @@ pub fn weighed_tally(step: &str, ballots: &[(&Arc<str>, Ballot<'_>)], threshold:
     let leader = leaders.next().filter(|_| leaders.next().is_none()).map(|(option, _)| option.clone());
     Tally {
         step: step.to_owned(),
-        reached: leader.is_some() && threshold.reached(most, all),
+        reached: leader.is_some() && threshold.reached(most as u128, all as u128),
         share: if all == 0 { 0.0 } else { most as f64 / all as f64 },
         threshold: threshold.value,
         distribution,
@@ -105,6 +123,10 @@ mod tests {
             (5, 11, 0.5, false),
             (0, 3, 0.1, false),
             (0, 0, 0.1, false),
+            (2 << 120, 3 << 120, 0.67, true),
+            (2 << 120, 3 << 120, 0.7, false),
+            (u128::MAX - 1, u128::MAX, 0.999_999_999, true),
+            (u128::MAX - 1, u128::MAX, 1.0, false),
         ];
         for (votes, ballots, threshold, expected) in rows {
             let threshold = Threshold::new(threshold).expect("in range");

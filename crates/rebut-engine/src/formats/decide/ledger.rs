@@ -1,4 +1,4 @@
-//! The position ledger: who holds what, what was claimed, and whether a change of mind names what caused it. Pure.
+//! The position ledger: who holds what, what was claimed, who was shown it, and whether a change of mind names what caused it. Pure.
 
 use super::{
     consensus::Ballot,
@@ -9,9 +9,12 @@ use crate::{
     clean,
     debate::{Round, Said},
     event::{Challenge, Claim, ClaimId, Position},
+    formats::hearing::{Other, order, own_words},
     record::Hash,
+    stopping::{Saved, stable},
+    topology::Topology,
 };
-use std::{fmt::Write, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Everything held and claimed so far.
 #[derive(Clone, Debug, Default)]
@@ -19,22 +22,13 @@ pub struct Ledger {
     judges: Vec<Judge>,
 }
 
-/// One judge's positions, one per round it spoke in.
+/// One judge's positions, one per round it spoke in, and whose words it has answered.
 #[derive(Clone, Debug)]
 struct Judge {
     agent: Arc<str>,
     positions: Vec<(u32, Arc<Position>)>,
-}
-
-/// What a judge is shown of another.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Other<'a> {
-    /// The number in its neutral name, `J2`.
-    pub number: usize,
-    /// Its attitude.
-    pub stance: &'a str,
-    /// What it holds, and why.
-    pub position: &'a Position,
+    /// By the judge's number: the round of the last words of theirs that it was shown when it spoke.
+    answered: BTreeMap<usize, u32>,
 }
 
 impl Ledger {
@@ -58,17 +52,23 @@ impl Ledger {
                 flips_if: said.reply.flips_if,
                 bad_citations: Vec::new(),
             };
-            Judge { agent: said.agent, positions: vec![(1, Arc::new(position))] }
+            Judge { agent: said.agent, positions: vec![(1, Arc::new(position))], answered: BTreeMap::new() }
         });
         Self { judges: judges.collect() }
     }
 
-    /// Takes in a later round. With `strict`, a change that cites no valid claim does not count.
-    pub fn hear(&mut self, round: u32, heard: Round<Response>, strict: bool) {
+    /// Takes in a later round, in which everybody was shown what the topology lets it hear. With `strict`, a change that cites no
+    /// valid claim does not count.
+    pub fn hear(&mut self, round: u32, heard: Round<Response>, topology: &Topology, strict: bool) {
         // Everybody answered what stood before this round, so all are judged before any is entered.
-        let judged: Vec<Position> = heard.said.iter().map(|said| self.judge_reply(round, said, strict)).collect();
-        for (said, position) in heard.said.iter().zip(judged) {
+        let judged = heard.said.iter().map(|said| {
+            let shown: BTreeMap<usize, u32> = self.shown_to(&said.agent, topology).map(|(at, judge)| (at, judge.last_round())).collect();
+            (self.judge_reply(round, said, &shown, strict), shown)
+        });
+        let judged: Vec<_> = judged.collect();
+        for (said, (position, shown)) in heard.said.iter().zip(judged) {
             if let Some(judge) = self.judges.iter_mut().find(|judge| judge.agent == said.agent) {
+                judge.answered.extend(shown);
                 judge.positions.push((round, Arc::new(position)));
             }
         }
@@ -90,19 +90,28 @@ impl Ledger {
         self.judges.iter().map(|judge| (&judge.agent, ballot(judge))).collect()
     }
 
+    /// What the rounds after this one would cost, if this one changed nothing: the same judges spoke, and each stands where it stood.
+    /// What they argue may be new; it moved nobody, and that is all that is looked at.
+    pub fn nothing_moves(&self, round: u32, max_rounds: u32) -> Option<Saved> {
+        let stands = |round| self.judges.iter().filter_map(move |judge| Some((&judge.agent, judge.at(round)?.counted.as_deref())));
+        let same = round > 1 && stable(&stands(round - 1).collect(), &stands(round).collect());
+        let calls = max_rounds.saturating_sub(round) * u32::try_from(self.judges.len()).unwrap_or(u32::MAX);
+        same.then(|| Saved { calls, why: "positions are stable".to_owned() })
+    }
+
     /// Every judge with its positions, oldest first.
     pub fn history(&self) -> impl Iterator<Item = (&Arc<str>, &[(u32, Arc<Position>)])> {
         self.judges.iter().map(|judge| (&judge.agent, judge.positions.as_slice()))
     }
 
-    /// What one judge is shown of the others: neutral names, in an order drawn from the seed.
-    pub fn others_for<'a>(&'a self, viewer: &str, agents: &'a [Agent], seed: u64, round: u32) -> Vec<Other<'a>> {
-        let others = self.judges.iter().enumerate().filter(|(_, judge)| &*judge.agent != viewer);
-        let mut others: Vec<(Hash, Other<'a>)> = others
+    /// What one judge is shown of those it hears: neutral names, in an order drawn from the seed.
+    pub fn others_for<'a>(&'a self, viewer: &str, topology: &Topology, agents: &'a [Agent], seed: u64, round: u32) -> Vec<Other<'a>> {
+        let mut others: Vec<(Hash, Other<'a>)> = self
+            .shown_to(viewer, topology)
             .map(|(at, judge)| {
                 let stance = agents.iter().find(|agent| agent.name == judge.agent).map_or("", |agent| &*agent.stance);
-                let order = Hash::of(format!("{seed}/{round}/{viewer}/{}", judge.agent).as_bytes());
-                // The number follows the panel's order, which says nothing about models.
+                let order = order(seed, round, viewer, &judge.agent);
+                // The number follows the panel's order, which says nothing about models. It stays the same whoever looks.
                 (order, Other { number: at + 1, stance, position: judge.last() })
             })
             .collect();
@@ -113,34 +122,35 @@ impl Ledger {
     /// A judge's own last word, as it is reminded of it.
     pub fn own_words(&self, agent: &str) -> String {
         let Some(judge) = self.judges.iter().find(|judge| &*judge.agent == agent) else { return String::new() };
-        let position = judge.last();
-        let option = position.counted.as_deref().unwrap_or("nothing");
-        let mut text = format!("You recommended {option}, confidence {:.2}: {}", position.confidence, clean::one_line(&position.summary));
-        for (number, claim) in position.claims.iter().enumerate() {
-            let _ = write!(text, "\n  #{}: {}", number + 1, clean::one_line(&claim.text));
-        }
-        text
+        own_words(judge.last())
     }
 
-    /// The claim behind a neutral name, as it stood when the others were last shown.
-    fn claim(&self, name: &str) -> Option<(&Judge, &Claim)> {
+    /// Whose last words a judge is shown, with their numbers.
+    fn shown_to(&self, viewer: &str, topology: &Topology) -> impl Iterator<Item = (usize, &Judge)> {
+        let heard = topology.hears(viewer);
+        self.judges.iter().enumerate().filter(move |(_, judge)| heard.contains(&judge.agent))
+    }
+
+    /// The claim behind a neutral name, as it stood when the others were last shown, with its judge's number.
+    fn claim(&self, name: &str) -> Option<(usize, &Claim)> {
         let (judge, number) = claim_name(name)?;
-        let judge = self.judges.get(judge.checked_sub(1)?)?;
-        Some((judge, judge.last().claims.get(number - 1)?))
+        let at = judge.checked_sub(1)?;
+        Some((at, self.judges.get(at)?.last().claims.get(number - 1)?))
     }
 
-    fn judge_reply(&self, round: u32, said: &Said<Response>, strict: bool) -> Position {
+    /// `shown` are the numbers of those whose words the judge was shown, and from which round these are.
+    fn judge_reply(&self, round: u32, said: &Said<Response>, shown: &BTreeMap<usize, u32>, strict: bool) -> Position {
         let reply = &said.reply;
         let before = self.judges.iter().find(|judge| judge.agent == said.agent);
         let from = before.and_then(|judge| judge.last().counted.clone());
-        let (because, bad_citations) = self.citations(before, &said.agent, &reply.convinced_by);
+        let (because, bad_citations) = self.citations(before, shown, &reply.convinced_by);
         let changed = from.as_deref() != Some(reply.option.as_str());
         let documented = !changed || !because.is_empty();
         let counts = documented || !strict;
         let stands = before.map(|judge| judge.last().ranking.clone()).unwrap_or_default();
         let challenges = reply.challenges.iter().filter_map(|answered| {
             let (judge, claim) = self.claim(&answered.claim)?;
-            (judge.agent != said.agent).then(|| Challenge {
+            shown.contains_key(&judge).then(|| Challenge {
                 claim: claim.id.clone(),
                 verdict: answered.verdict,
                 text: answered.text.clone(),
@@ -169,18 +179,21 @@ impl Ledger {
         }
     }
 
-    /// The citations that hold, and why the others do not: a claim must exist, be somebody else's, and be
+    /// The citations that hold, and why the others do not: a claim must exist, be somebody else's, have been shown, and be
     /// new since the agent's last position.
-    fn citations(&self, before: Option<&Judge>, agent: &str, cited: &[String]) -> (Vec<ClaimId>, Vec<String>) {
-        let last_spoke = before.and_then(|judge| judge.positions.last()).map_or(0, |(round, _)| *round);
+    fn citations(&self, before: Option<&Judge>, shown: &BTreeMap<usize, u32>, cited: &[String]) -> (Vec<ClaimId>, Vec<String>) {
+        let answered = |judge: &usize| before.and_then(|before| before.answered.get(judge));
         let (mut good, mut bad) = (Vec::new(), Vec::new());
         for name in cited {
-            let shown = clean::shortened(&clean::on_one_line(name), 40).into_owned();
+            let written = clean::shortened(&clean::on_one_line(name), 40).into_owned();
             match self.claim(name) {
-                None => bad.push(format!("{shown}: no such claim")),
-                Some((judge, _)) if &*judge.agent == agent => bad.push(format!("{shown}: its own claim")),
-                Some((judge, claim)) if judge.last_round() < last_spoke => {
-                    bad.push(format!("{shown} ({}): known before its last position", claim.id))
+                None => bad.push(format!("{written}: no such claim")),
+                Some((judge, _)) if before.is_some_and(|before| before.agent == self.judges[judge].agent) => {
+                    bad.push(format!("{written}: its own claim"))
+                }
+                Some((judge, claim)) if !shown.contains_key(&judge) => bad.push(format!("{written} ({}): not shown to it", claim.id)),
+                Some((judge, claim)) if answered(&judge) == shown.get(&judge) => {
+                    bad.push(format!("{written} ({}): known before its last position", claim.id))
                 }
                 Some((_, claim)) if good.contains(&claim.id) => {}
                 Some((_, claim)) => good.push(claim.id.clone()),

@@ -6,7 +6,8 @@ mod ledger;
 pub mod replies;
 pub mod result;
 
-pub use case::{Case, Choice, Config, Input};
+pub use super::question::{Choice, Input};
+pub use case::{Case, Config, Hall, options_of};
 pub use ledger::Ledger;
 
 use crate::{
@@ -15,9 +16,10 @@ use crate::{
     error::Halt,
     event::{Event, Limits, Tally},
     formats::{Format, Run},
-    outcome::{Ending, Outcome, Stop},
+    outcome::{Ending, LimitMet, Outcome},
     prompt::Template,
     reply::Schema,
+    stopping::Saved,
     view::View,
 };
 use replies::{OptionDraft, Recommendation, Response};
@@ -53,35 +55,54 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
     let case = Case::of(debate).await?;
     let blind = Step::once("recommend", 1);
     let first = debate.round(&blind, debate.agents(), |judge, notes| case.recommend(debate, judge, notes)).await?;
-    let mut ledger = Ledger::open(first.quorum(case.quorum())?);
+    let first = first.quorum(case.quorum())?;
+    let mut topology = case.topology(debate)?.after(1, first.absent.iter().map(|absence| absence.agent.as_str()));
+    let mut ledger = Ledger::open(first);
     let mut tally = record(debate, &case, &ledger, &blind).await?;
+    let mut saved = None;
     for round in 2..=case.config.max_rounds {
         if tally.reached {
             break;
         }
+        saved = case.config.stop_when_stable.then(|| ledger.nothing_moves(round - 1, case.config.max_rounds)).flatten();
+        if saved.is_some() {
+            break;
+        }
         let step = Step::numbered("challenge", round);
         let judges = debate.agents().iter().filter(|judge| ledger.holds(&judge.name));
-        let heard = match debate.round(&step, judges, |judge, notes| case.challenge(debate, judge, notes, &ledger, round)).await {
+        let hall = Hall { ledger: &ledger, topology: &topology };
+        let heard = match debate.round(&step, judges, |judge, notes| case.challenge(debate, judge, notes, &hall, round)).await {
             // What stands so far is worth having; with more to use it goes on from here.
-            Err(Halt::Stopped(stop)) => return outcome(debate, &case, &ledger, &tally, Some(stop)),
+            Err(Halt::Stopped(stop)) => return outcome(debate, &case, &ledger, &tally, None, Some(stop)),
             heard => heard?,
         };
-        ledger.hear(round, heard.quorum(case.quorum())?, case.config.require_change_documentation);
+        let heard = heard.quorum(case.quorum())?;
+        let next = topology.after(round, heard.absent.iter().map(|absence| absence.agent.as_str()));
+        ledger.hear(round, heard, &topology, case.config.require_change_documentation);
+        topology = next;
         tally = record(debate, &case, &ledger, &step).await?;
     }
-    outcome(debate, &case, &ledger, &tally, None)
+    outcome(debate, &case, &ledger, &tally, saved, None)
 }
 
 /// Where the case stands after a count; `stopped` says why it goes no further for now.
-fn outcome(debate: &Debate, case: &Case, ledger: &Ledger, tally: &Tally, stopped: Option<Stop>) -> Result<Outcome, Halt> {
+fn outcome(
+    debate: &Debate,
+    case: &Case,
+    ledger: &Ledger,
+    tally: &Tally,
+    saved: Option<Saved>,
+    stopped: Option<LimitMet>,
+) -> Result<Outcome, Halt> {
     let absences = debate.absences();
-    let result = result::of(case, ledger, tally, &absences);
+    let spared = saved.as_ref().map(|saved| format!("; {saved}")).unwrap_or_default();
+    let result = result::of(case, ledger, tally, &absences, saved);
     let ending = match &stopped {
         Some(_) => Ending::Stopped,
         None if tally.reached => Ending::Consensus,
         None => Ending::Contested,
     };
-    let stands = result::summary(case, tally);
+    let stands = format!("{}{spared}", result::summary(case, tally));
     Ok(Outcome {
         outcome: ending,
         summary: stopped.as_ref().map_or_else(|| stands.clone(), |stop| format!("{}; so far {stands}", stop.why)),

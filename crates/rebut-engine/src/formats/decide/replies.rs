@@ -1,10 +1,14 @@
 //! What judges reply: one form for the blind round, one for the rounds in which they hear the others.
 
-use crate::{event::Verdict, reply};
+use crate::{
+    event::Verdict,
+    formats::question::{number, option_of},
+    reply,
+};
 use schemars::JsonSchema;
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
+    de::{MapAccess, Visitor, value::MapAccessDeserializer},
 };
 use serde_json::Value;
 use std::fmt;
@@ -97,7 +101,7 @@ const MOST_CLAIMS: usize = 8;
 impl Recommendation {
     /// Normalises the option to one of `ids` and checks the rest.
     pub fn check(&mut self, ids: &[String]) -> Result<(), String> {
-        self.option = option_of(&self.option, ids)?;
+        self.option = option_of("option", &self.option, ids)?;
         self.ranking = ranking_of(&self.option, &self.ranking, ids);
         check_argument(self.confidence, &self.summary, &mut self.claims)
     }
@@ -107,7 +111,7 @@ impl Response {
     /// Like a recommendation, and every judge in `others` (its number and how many claims it has) must be answered by at
     /// least one claim that exists.
     pub fn check(&mut self, ids: &[String], others: &[(usize, usize)]) -> Result<(), String> {
-        self.option = option_of(&self.option, ids)?;
+        self.option = option_of("option", &self.option, ids)?;
         self.ranking = ranking_of(&self.option, &self.ranking, ids);
         check_argument(self.confidence, &self.summary, &mut self.claims)?;
         let answers = |judge: usize, claims: usize| {
@@ -146,19 +150,11 @@ pub fn claim_name(text: &str) -> Option<(usize, usize)> {
     (claim > 0).then_some((judge, claim))
 }
 
-fn option_of(said: &str, ids: &[String]) -> Result<String, String> {
-    let word = said.trim().trim_matches(['"', '\'', '*', '.', ':', '(', ')', '[', ']']).trim();
-    let word = word.get(..7).filter(|start| start.eq_ignore_ascii_case("option ")).map_or(word, |_| word[7..].trim());
-    ids.iter().find(|id| id.eq_ignore_ascii_case(word)).cloned().ok_or_else(|| {
-        format!("\"option\" must be one of {}, not \"{}\"", ids.join(", "), crate::clean::shortened(&crate::clean::on_one_line(said), 40))
-    })
-}
-
 /// The ranking behind a choice. The choice itself is what the judge argued for, so it leads whatever the list says; what is no
 /// option, or comes again, is passed over: a second opinion on the others is not worth a clarification.
 fn ranking_of(choice: &str, said: &[String], ids: &[String]) -> Vec<String> {
     let mut ranking = vec![choice.to_owned()];
-    for option in said.iter().filter_map(|said| option_of(said, ids).ok()) {
+    for option in said.iter().filter_map(|said| option_of("ranking", said, ids).ok()) {
         if !ranking.contains(&option) {
             ranking.push(option);
         }
@@ -182,35 +178,6 @@ fn check_argument(confidence: f64, summary: &str, claims: &mut Vec<String>) -> R
     }
 }
 
-/// A number, also when it was written as text.
-fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    struct Number;
-    impl Visitor<'_> for Number {
-        type Value = f64;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a number")
-        }
-
-        fn visit_f64<E>(self, value: f64) -> Result<f64, E> {
-            Ok(value)
-        }
-
-        fn visit_u64<E>(self, value: u64) -> Result<f64, E> {
-            Ok(value as f64)
-        }
-
-        fn visit_i64<E>(self, value: i64) -> Result<f64, E> {
-            Ok(value as f64)
-        }
-
-        fn visit_str<E: Error>(self, text: &str) -> Result<f64, E> {
-            text.trim().parse().map_err(|_| E::custom(format!("`{text}` is not a number")))
-        }
-    }
-    deserializer.deserialize_any(Number)
-}
-
 /// A list of letters, also when it was written as `B > A > C`. It is an extra: whatever else stands there is as good as nothing.
 fn letters<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
@@ -221,7 +188,7 @@ fn letters<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D:
 }
 
 /// A list of sentences, also when each was wrapped in an object.
-fn sentences<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+pub(in crate::formats) fn sentences<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     struct Written(String);
     impl<'de> Deserialize<'de> for Written {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -6,6 +6,7 @@ use crate::{
     event::{Position, Tally},
     formats::weights::decimal,
     outcome::Absence,
+    stopping::Saved,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,6 +58,9 @@ pub struct Contested {
     pub perspectives: BTreeMap<String, String>,
     /// What to ask the person.
     pub user_prompt: String,
+    /// What was spared because nothing moved any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved: Option<Saved>,
 }
 
 /// One change of mind.
@@ -75,7 +79,7 @@ pub struct Change {
 }
 
 /// The result of a case.
-pub fn of(case: &Case, ledger: &Ledger, tally: &Tally, absences: &[Absence]) -> DebateResult {
+pub fn of(case: &Case, ledger: &Ledger, tally: &Tally, absences: &[Absence], saved: Option<Saved>) -> DebateResult {
     let question_id = case.input.question_id.clone();
     match tally.leader.as_ref().filter(|_| tally.reached) {
         Some(option) => DebateResult::Consensus(Consensus {
@@ -101,6 +105,7 @@ pub fn of(case: &Case, ledger: &Ledger, tally: &Tally, absences: &[Absence]) -> 
                 format!("Option {} - \"{}\"\n", counted(position), last_word(position))
             }),
             user_prompt: user_prompt(case),
+            saved,
         }),
     }
 }

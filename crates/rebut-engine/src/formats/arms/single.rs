@@ -1,0 +1,96 @@
+//! Single: one agent answers, nobody else is asked. The cheapest arm, and the one every other has to beat.
+
+use super::{
+    count::{ArmResult, named},
+    grouping::Groups,
+    question::{self, Question, position},
+};
+use crate::{
+    agent::Agent,
+    debate::{Debate, Step},
+    error::Halt,
+    event::Event,
+    formats::{Format, Run},
+    outcome::{Ending, Outcome},
+    prompt::Template,
+    reply::Schema,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{collections::BTreeMap, sync::Arc};
+
+/// The row of the table of formats.
+pub const FORMAT: Format = Format {
+    name: "single",
+    version: 1,
+    about: "One agent answers; nobody else is asked.",
+    preset: include_str!("../../../presets/single.toml"),
+    prompts: &[(question::Blind::FILE, question::Blind::SOURCE), (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE)],
+    replies: || vec![Schema::of::<super::Answer>()],
+    check,
+    check_config: |config| Config::parse(config).map(drop),
+    limits: question::limits,
+    closing_calls: 0,
+    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
+    choices: question::choices,
+};
+
+/// The settings of single.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Who answers, by name; empty is the first of the panel.
+    pub agent: String,
+    /// Seconds the agent has.
+    pub timeout: u64,
+}
+
+impl Config {
+    /// Reads settings and checks their ranges.
+    pub fn parse(config: &Value) -> Result<Self, String> {
+        let config: Self = question::parse("single", config)?;
+        question::check_common(config.timeout, 0.0).map(|()| config)
+    }
+
+    /// Who of a panel answers.
+    pub fn chosen<'a>(&self, agents: &'a [Agent]) -> Result<&'a Agent, String> {
+        let mut fitting = agents.iter().filter(|agent| self.agent.is_empty() || *agent.name == *self.agent);
+        fitting.next().ok_or_else(|| {
+            let names = agents.iter().map(|agent| &*agent.name).collect::<Vec<_>>().join(", ");
+            format!("single.agent is `{}`, but the panel has {names}", self.agent)
+        })
+    }
+}
+
+/// The rules.
+pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
+    let question = Question::of(debate)?;
+    let config = Config::parse(&debate.started().config).map_err(Halt::Broken)?;
+    let agent = config.chosen(debate.agents()).map_err(Halt::Broken)?;
+    let step = Step::once("answer", 1);
+    let round = debate.round(&step, [agent], |agent, notes| question.blind(debate, agent, notes)).await?.quorum(1)?;
+    let said = round.said.into_iter().next().ok_or_else(|| Halt::Broken("a quorum of one is nobody".to_owned()))?;
+    let held = if question.is_free() { Groups::default().shown(&said.reply.answer) } else { said.reply.answer.clone() };
+    let position = Arc::new(position(&said.agent, said.turn, 1, said.reply, held.clone(), None));
+    debate.note(step.place(Some(&said.agent)), Event::PositionRecorded(position)).await?;
+    let result = ArmResult {
+        question_id: question.input.question_id.clone(),
+        label: question.option(&held).map(|option| option.label.clone()).unwrap_or_default(),
+        winner: Some(held.clone()),
+        distribution: BTreeMap::from([(held.clone(), vec![said.agent])]),
+        answers: 1,
+        calls: 1,
+        saved: None,
+        rounds: Vec::new(),
+        changes: Vec::new(),
+    };
+    let result = serde_json::to_value(result).map_err(|error| Halt::Broken(error.to_string()))?;
+    // One voice agrees with nobody: the work is done, nothing was counted.
+    Ok(Outcome { result, ..Outcome::without_result(Ending::Completed, named(&question, &held), debate.absences()) })
+}
+
+fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
+    let topic = question::check(input, agents.len(), 0)?;
+    Config::parse(config)?.chosen(agents).map(|_| topic)
+}

@@ -1,0 +1,132 @@
+//! Re-deciding for free: the same votes by another method, at another threshold, without somebody.
+
+use super::{Rule, Votes};
+use crate::{
+    formats::decide::consensus::Threshold,
+    view::View,
+    voting::{Count, Ended, Method, Profile, Rules, TieBreak},
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What to change.
+#[derive(Clone, Debug, Default)]
+pub struct Retally {
+    /// Count by this method instead of the debate's own rule.
+    pub method: Option<&'static Method>,
+    /// The share a winner needs; 0 is none.
+    pub threshold: Option<f64>,
+    /// Whose votes are left out, as if they had never been on the panel.
+    pub without: Vec<String>,
+    /// Count the votes of this round instead of the last.
+    pub round: Option<u32>,
+    /// Whether weights count in every method.
+    pub weigh: bool,
+    /// How ties are broken; not at all by default.
+    pub tie_break: TieBreak,
+}
+
+/// The count done again.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Retallied {
+    /// Who had won.
+    pub before: Option<String>,
+    /// Who wins now.
+    pub winner: Option<String>,
+    /// Whether that is another end than before.
+    pub flips: bool,
+    /// The method that counted; `rule` is the debate's own.
+    pub method: String,
+    /// The share that was needed, if one was.
+    pub threshold: Option<f64>,
+    /// Whose votes were left out.
+    pub without: Vec<String>,
+    /// Who was missing and counted for nobody.
+    pub missing: Vec<String>,
+    /// The count with its working.
+    pub count: Count,
+    /// The result in one sentence.
+    pub summary: String,
+}
+
+/// Counts again. Says in words what cannot be done.
+pub fn retally(view: &View, asked: &Retally) -> Result<Retallied, String> {
+    let all = Votes::of(view, asked.round).ok_or_else(|| match asked.round {
+        Some(round) => format!("nothing was counted in round {round}"),
+        None => "nothing was counted in this debate, so there is nothing to count again".to_owned(),
+    })?;
+    let before = Votes::of(view, None).and_then(|votes| votes.winner().map(str::to_owned));
+    check_names(&all, &asked.without)?;
+    let mut votes = all.without(|vote| asked.without.iter().any(|name| *name == vote.voter || *name == vote.agent));
+    if let Some(share) = asked.threshold {
+        votes.rule = Rule { threshold: if share == 0.0 { None } else { Some(Threshold::new(share)?) } };
+    }
+    let (count, winner) = counted(&votes, asked)?;
+    let flips = winner != before;
+    let method = asked.method.map_or("rule", |method| method.name).to_owned();
+    Ok(Retallied {
+        summary: summary(&before, &winner, &count),
+        flips,
+        threshold: needed(&votes, asked).map(|threshold| threshold.value),
+        without: asked.without.clone(),
+        missing: votes.votes.iter().filter(|vote| vote.choice.is_none()).map(|vote| vote.voter.clone()).collect(),
+        before,
+        winner,
+        method,
+        count,
+    })
+}
+
+fn check_names(votes: &Votes, without: &[String]) -> Result<(), String> {
+    let known = |name: &String| votes.votes.iter().any(|vote| vote.voter == *name || vote.agent == *name);
+    let Some(stranger) = without.iter().find(|name| !known(name)) else { return Ok(()) };
+    let names: Vec<&str> = votes.votes.iter().map(|vote| vote.voter.as_str()).collect();
+    Err(format!("`{stranger}` did not vote in this count; those who did: {}", names.join(", ")))
+}
+
+/// The share a winner needs: the debate's own for its own rule; another method has its own rule, unless a share is asked for.
+fn needed(votes: &Votes, asked: &Retally) -> Option<Threshold> {
+    votes.rule.threshold.filter(|_| asked.method.is_none() || asked.threshold.is_some())
+}
+
+fn counted(votes: &Votes, asked: &Retally) -> Result<(Count, Option<String>), String> {
+    let problems = |problems: Vec<crate::voting::Problem>| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    let profile = Profile::new(votes.candidates.clone(), votes.ballots()).map_err(problems)?;
+    let rules = Rules { weigh: asked.weigh, tie_break: asked.tie_break.clone(), ..Rules::default() };
+    let method = asked.method.unwrap_or_else(|| crate::voting::method("plurality").expect("the table has it"));
+    let count = method.count(&profile, &rules);
+    let Some(threshold) = needed(votes, asked) else {
+        let winner = if asked.method.is_none() { votes.winner().map(str::to_owned) } else { count.winner.clone() };
+        return Ok((count, winner));
+    };
+    if asked.method.is_none() {
+        let winner = votes.winner().map(str::to_owned);
+        return Ok((count, winner));
+    }
+    // A winner by another method must also have this share of the first choices: of everybody, those who are missing included.
+    let reached = |winner: &String| {
+        let total: u128 = votes.votes.iter().map(|vote| vote.weight.units()).sum();
+        threshold.reached(votes.sums().get(winner.as_str()).copied().unwrap_or(0), total)
+    };
+    let winner = count.winner.clone().filter(reached);
+    Ok((count, winner))
+}
+
+fn summary(before: &Option<String>, winner: &Option<String>, count: &Count) -> String {
+    let had = before.as_deref();
+    match (had, winner.as_deref()) {
+        (Some(before), Some(now)) if before == now => format!("{now} stays the winner"),
+        (Some(before), Some(now)) => format!("the outcome flips: {now} wins instead of {before}"),
+        (None, Some(now)) => format!("the outcome flips: {now} wins, and nobody had won"),
+        (Some(before), None) => format!("the outcome flips: nobody wins any more, and {before} had won{}", why(count)),
+        (None, None) => format!("nobody wins, as before{}", why(count)),
+    }
+}
+
+fn why(count: &Count) -> String {
+    match count.ending {
+        Ended::Tie => format!(" (tied: {})", count.winners.join(", ")),
+        Ended::NoQuorum => " (no ballot is left)".to_owned(),
+        Ended::None | Ended::Decided => String::new(),
+    }
+}

@@ -1,0 +1,232 @@
+//! How firmly a decision stands: by other methods, with other ballots, without one voter or one family.
+
+use super::{Vote, Votes};
+use crate::{
+    family::family_of,
+    learning::{Errors, Voter, effective_voters},
+    outcome::Ending,
+    view::View,
+    voting::{METHODS, Method, Profile, Rules},
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What a decision would survive. Computed from the journal; nobody is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Robustness {
+    /// What was decided.
+    pub winner: String,
+    /// Who wins by every voting method that these ballots can tell something new; several are a tie, none is nobody.
+    pub methods: BTreeMap<String, Vec<String>>,
+    /// Methods by which somebody else, nobody or several would win.
+    pub methods_against: Vec<String>,
+    /// The fewest ballots that turn it.
+    pub flips: Flips,
+    /// Without each voter in turn; only those listed whose absence changes the end.
+    pub without_voter: Vec<LeftOut>,
+    /// Without each model family in turn; only those listed whose absence changes the end.
+    pub without_family: Vec<LeftOut>,
+    /// Verdicts that changed with the order in which the sides were shown. Formats that compare no pairs have none.
+    pub order_flips: u32,
+    /// Who voted.
+    pub voters: usize,
+    /// How many independent voters they are worth: models that err together count less.
+    pub effective_voters: f64,
+}
+
+/// The fewest ballots that, cast otherwise, turn a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Flips {
+    /// Until the winner has not won any more.
+    pub to_undecide: u32,
+    /// Until another candidate has won; nothing where there is no other.
+    pub to_another: Option<u32>,
+}
+
+/// The end without somebody.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LeftOut {
+    /// Who is left out.
+    pub left_out: String,
+    /// Who wins then, if anybody.
+    pub winner: Option<String>,
+}
+
+/// How firmly a decided debate stands; `None` for one that decided nothing.
+pub fn robustness(view: &View) -> Option<Robustness> {
+    let decided = |ending| matches!(ending, Ending::Consensus | Ending::Majority);
+    view.outcome.as_ref().filter(|outcome| decided(outcome.outcome))?;
+    of(&Votes::of(view, None)?)
+}
+
+fn of(votes: &Votes) -> Option<Robustness> {
+    let winner = votes.winner()?.to_owned();
+    let methods = by_methods(votes);
+    let against = methods.iter().filter(|(_, winners)| **winners != [winner.clone()]).map(|(name, _)| name.clone());
+    let panel: Vec<Voter<'_>> = votes.votes.iter().filter(|vote| vote.choice.is_some()).map(voter).collect();
+    Some(Robustness {
+        methods_against: against.collect(),
+        methods,
+        flips: flips(votes, &winner),
+        without_voter: without_each(votes, &winner, |vote| vote.voter.clone()),
+        without_family: without_each(votes, &winner, |vote| family_of(&vote.model).into_owned()),
+        order_flips: 0,
+        voters: panel.len(),
+        effective_voters: (effective_voters(&panel, &Errors::default()) * 100.0).round() / 100.0,
+        winner,
+    })
+}
+
+fn voter(vote: &Vote) -> Voter<'_> {
+    Voter { model: &vote.model, known: None, weight: vote.weight.units() as f64 }
+}
+
+/// The winners by each method that applies.
+fn by_methods(votes: &Votes) -> BTreeMap<String, Vec<String>> {
+    let Ok(profile) = Profile::new(votes.candidates.clone(), votes.ballots()) else { return BTreeMap::new() };
+    let is_ranked = votes.votes.iter().any(|vote| vote.choice.is_some() && vote.ranking.len() > 1);
+    let applies = |method: &&Method| match method.name {
+        "majority" | "plurality" | "weighted" | "unanimous" => true,
+        // Without scores or approvals these are plurality under another name.
+        "score" | "approval" => false,
+        _ => is_ranked,
+    };
+    METHODS.iter().filter(applies).map(|method| (method.name.to_owned(), method.count(&profile, &Rules::default()).winners)).collect()
+}
+
+fn without_each(votes: &Votes, winner: &str, group: impl Fn(&Vote) -> String) -> Vec<LeftOut> {
+    let mut groups: Vec<String> = Vec::new();
+    for vote in &votes.votes {
+        let name = group(vote);
+        if !groups.contains(&name) {
+            groups.push(name);
+        }
+    }
+    // Leaving out everybody says nothing.
+    if groups.len() < 2 {
+        return Vec::new();
+    }
+    let left_out = groups.into_iter().filter_map(|name| {
+        let rest = votes.without(|vote| group(vote) == name);
+        let now = rest.winner();
+        (now != Some(winner)).then(|| LeftOut { winner: now.map(str::to_owned), left_out: name.clone() })
+    });
+    left_out.collect()
+}
+
+/// Ballots are moved heaviest first: none moved instead could do more.
+fn flips(votes: &Votes, winner: &str) -> Flips {
+    let rivals = rivals(votes, winner);
+    let undecided = |to: Option<&str>| moved_until(votes, Some(winner), to, |now| now != Some(winner));
+    // A ballot may also be withdrawn to nobody: that is the only way where there is no rival.
+    let to_undecide = rivals.iter().map(|rival| undecided(Some(rival))).chain([undecided(None)]).flatten().min();
+    let to_another = rivals.iter().filter_map(|rival| moved_until(votes, None, Some(rival), |now| now == Some(*rival))).min();
+    Flips { to_undecide: to_undecide.unwrap_or(0), to_another }
+}
+
+/// Who might win instead, strongest first. Among equal ballots nobody needs fewer than the strongest; with weights another might, for
+/// whom the heaviest ballots are still to be won.
+fn rivals<'a>(votes: &'a Votes, winner: &str) -> Vec<&'a str> {
+    let sums = votes.sums();
+    let mut rivals: Vec<&str> = votes.candidates.iter().map(String::as_str).filter(|candidate| *candidate != winner).collect();
+    rivals.sort_by_key(|rival| std::cmp::Reverse(sums.get(rival).copied().unwrap_or(0)));
+    let equal = votes.votes.windows(2).all(|pair| pair[0].weight == pair[1].weight);
+    rivals.truncate(if equal { 1 } else { MOST_RIVALS });
+    rivals
+}
+
+/// More rivals than options can have are not tried.
+const MOST_RIVALS: usize = 26;
+
+/// How many ballots of `from` (or of anybody else) must go to `to` until the end is as wanted, if it ever is.
+fn moved_until(votes: &Votes, from: Option<&str>, to: Option<&str>, is_wanted: impl Fn(Option<&str>) -> bool) -> Option<u32> {
+    let mut votes = votes.clone();
+    let may_move = |vote: &Vote| if from.is_some() { vote.choice.as_deref() == from } else { vote.choice.as_deref() != to };
+    let mut movable: Vec<usize> = (0..votes.votes.len()).filter(|at| may_move(&votes.votes[*at])).collect();
+    // Of equal weight, those of the leader first: that takes from one and gives to the other.
+    let sums = votes.sums().into_iter().map(|(choice, sum)| (choice.to_owned(), sum)).collect::<BTreeMap<String, u128>>();
+    let behind = |at: usize| votes.votes[at].choice.as_ref().and_then(|choice| sums.get(choice)).copied().unwrap_or(0);
+    movable.sort_by_key(|at| std::cmp::Reverse((votes.votes[*at].weight.units(), behind(*at))));
+    for (moved, at) in (1..).zip(movable) {
+        votes.votes[at].choice = to.map(str::to_owned);
+        if is_wanted(votes.winner()) {
+            return Some(moved);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{formats::decide::consensus::Threshold, recount::Rule, voting::Weight};
+    use proptest::prelude::*;
+
+    /// Letters are choices, a dot is somebody missing.
+    fn votes(ballots: &str, threshold: f64) -> Votes {
+        let vote = |(at, letter): (usize, char)| Vote {
+            voter: format!("v{at}"),
+            agent: format!("v{at}"),
+            model: if at % 2 == 0 { "openai:gpt-5".to_owned() } else { "anthropic:claude-opus".to_owned() },
+            choice: (letter != '.').then(|| letter.to_string()),
+            confidence: Some(0.5),
+            ranking: Vec::new(),
+            weight: Weight::ONE,
+        };
+        Votes {
+            candidates: ["A", "B", "C"].map(str::to_owned).to_vec(),
+            votes: ballots.chars().enumerate().map(vote).collect(),
+            rule: Rule { threshold: Threshold::new(threshold).ok() },
+        }
+    }
+
+    #[test]
+    fn a_narrow_decision_is_told_from_a_firm_one() {
+        let narrow = of(&votes("AAB", 0.67)).expect("decided");
+        assert_eq!(narrow.flips, Flips { to_undecide: 1, to_another: Some(1) });
+        assert_eq!(narrow.without_voter.iter().map(|out| out.left_out.as_str()).collect::<Vec<_>>(), ["v0", "v1"]);
+        assert_eq!(narrow.methods_against, ["unanimous"]);
+        let firm = of(&votes("AAAAAAAAA", 0.67)).expect("decided");
+        assert_eq!(firm.flips, Flips { to_undecide: 4, to_another: Some(6) });
+        assert_eq!((firm.without_voter, firm.without_family, firm.methods_against), (vec![], vec![], vec![]));
+        assert!(firm.effective_voters > 1.0 && firm.effective_voters < 9.0, "{}", firm.effective_voters);
+        let alone = of(&votes("A", 1.0)).expect("decided");
+        assert_eq!((alone.flips, alone.without_voter), (Flips { to_undecide: 1, to_another: Some(1) }, vec![]));
+        assert_eq!(of(&votes("AB", 0.67)), None);
+        assert_eq!(of(&votes("", 0.67)), None);
+        assert_eq!(of(&votes("..", 0.67)), None);
+    }
+
+    /// The fewest changed ballots, by trying all ways to fill them in.
+    fn brute(ballots: &str, threshold: f64, is_wanted: &dyn Fn(Option<&str>) -> bool) -> Option<u32> {
+        let choices = ['A', 'B', 'C', '.'];
+        let all = (0..choices.len().pow(u32::try_from(ballots.len()).expect("few"))).filter_map(|mut number| {
+            let other: String = ballots
+                .chars()
+                .map(|_| {
+                    let choice = choices[number % choices.len()];
+                    number /= choices.len();
+                    choice
+                })
+                .collect();
+            let changed = u32::try_from(ballots.chars().zip(other.chars()).filter(|(was, is)| was != is).count()).expect("few");
+            is_wanted(votes(&other, threshold).winner()).then_some(changed)
+        });
+        all.min()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(120))]
+        #[test]
+        fn the_fewest_ballots_are_the_fewest(ballots in "[ABC.]{1,5}", threshold in prop::sample::select(vec![0.0, 0.34, 0.5, 0.51, 0.67, 0.8, 1.0])) {
+            let cast = votes(&ballots, threshold);
+            if let Some(winner) = cast.winner().map(str::to_owned) {
+                let found = flips(&cast, &winner);
+                prop_assert_eq!(Some(found.to_undecide), brute(&ballots, threshold, &|now| now != Some(winner.as_str())));
+                let another = brute(&ballots, threshold, &|now| now.is_some_and(|now| now != winner));
+                prop_assert_eq!(found.to_another, another);
+            }
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Rankings as one flat array, a column per candidate, and the loops over it that must run at memory speed. Pure.
+//!
+//! A cell holds half Borda points: twice the number of candidates below, plus the number of equals. That one number serves
+//! everything: it is larger exactly for the better candidate, equal exactly for equals, and its sum is the Borda score.
+//! A column is contiguous, so that the loops below compile to vector instructions.
+
+use std::collections::BTreeMap;
+
+/// Rows looked at together, so that all columns of them stay in the cache.
+const TILE: usize = 4096;
+
+/// The cells, as narrow as the number of candidates allows.
+#[derive(Clone, Debug)]
+enum Cells {
+    Narrow(Vec<u8>),
+    Wide(Vec<u16>),
+}
+
+/// Ballots by candidate.
+#[derive(Clone, Debug)]
+pub(super) struct Columns {
+    candidates: usize,
+    rows: usize,
+    cells: Cells,
+    /// Rows whose first tier has several candidates.
+    shared_first: Vec<u32>,
+    /// Whether no row has equals.
+    strict: bool,
+}
+
+/// What each ballot counts.
+#[derive(Clone, Debug)]
+pub(super) enum Votes {
+    /// One.
+    One,
+    /// So many units, by voter.
+    Units(Vec<u128>),
+}
+
+/// First choices of some candidates: undivided votes, and votes to divide by the size of the shared tier.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Firsts {
+    /// By candidate.
+    pub sole: Vec<u128>,
+    /// By size of the tier, then by candidate.
+    pub shared: BTreeMap<u64, Vec<u128>>,
+}
+
+impl Votes {
+    /// What a voter's ballot counts.
+    pub fn of(&self, voter: usize) -> u128 {
+        match self {
+            Self::One => 1,
+            Self::Units(units) => units[voter],
+        }
+    }
+}
+
+impl Firsts {
+    fn share(&mut self, size: u64, at: usize, votes: u128) {
+        let candidates = self.sole.len();
+        self.shared.entry(size).or_insert_with(|| vec![0; candidates])[at] += votes;
+    }
+}
+
+/// What a cell type can do fast. Counts stay in the cell's own width for as long as they fit, which keeps vectors full.
+trait Cell: Copy + Ord + Default + Into<u64> {
+    const TILE_ZERO: [Self; TILE];
+    fn bump(self, by: bool) -> Self;
+    fn above(a: &[Self], b: &[Self]) -> u64;
+    fn equal(a: &[Self], value: Self) -> u64;
+    fn sole(a: &[Self], best: &[Self], equals: &[Self]) -> u64;
+    fn sum(a: &[Self]) -> u64;
+    fn from_half_points(points: u16) -> Self;
+}
+
+macro_rules! cell {
+    ($cell:ty, $lanes:literal) => {
+        impl Cell for $cell {
+            const TILE_ZERO: [Self; TILE] = [0; TILE];
+
+            fn bump(self, by: bool) -> Self {
+                self.wrapping_add(Self::from(by))
+            }
+
+            fn above(a: &[Self], b: &[Self]) -> u64 {
+                const BLOCK: usize = $lanes * 255;
+                let mut total = 0;
+                for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
+                    let mut lanes = [0 as $cell; $lanes];
+                    let (a, b) = (a.chunks_exact($lanes), b.chunks_exact($lanes));
+                    total += a.remainder().iter().zip(b.remainder()).map(|(a, b)| u64::from(a > b)).sum::<u64>();
+                    for (a, b) in a.zip(b) {
+                        for lane in 0..$lanes {
+                            lanes[lane] = lanes[lane].wrapping_add(<$cell>::from(a[lane] > b[lane]));
+                        }
+                    }
+                    total += lanes.iter().map(|&count| u64::from(count)).sum::<u64>();
+                }
+                total
+            }
+
+            fn equal(a: &[Self], value: Self) -> u64 {
+                const BLOCK: usize = $lanes * 255;
+                let mut total = 0;
+                for a in a.chunks(BLOCK) {
+                    let mut lanes = [0 as $cell; $lanes];
+                    let a = a.chunks_exact($lanes);
+                    total += a.remainder().iter().map(|&a| u64::from(a == value)).sum::<u64>();
+                    for a in a {
+                        for lane in 0..$lanes {
+                            lanes[lane] = lanes[lane].wrapping_add(<$cell>::from(a[lane] == value));
+                        }
+                    }
+                    total += lanes.iter().map(|&count| u64::from(count)).sum::<u64>();
+                }
+                total
+            }
+
+            fn sole(a: &[Self], best: &[Self], equals: &[Self]) -> u64 {
+                const BLOCK: usize = 255;
+                let mut total = 0;
+                for ((a, best), equals) in a.chunks(BLOCK).zip(best.chunks(BLOCK)).zip(equals.chunks(BLOCK)) {
+                    let hits = a.iter().zip(best).zip(equals).map(|((a, best), equals)| <$cell>::from((a == best) & (*equals == 1)));
+                    total += u64::from(hits.fold(0 as $cell, <$cell>::wrapping_add));
+                }
+                total
+            }
+
+            fn sum(a: &[Self]) -> u64 {
+                a.chunks(1 << 16).map(|block| u64::from(block.iter().map(|&cell| u32::from(cell)).fold(0, u32::wrapping_add))).sum()
+            }
+
+            fn from_half_points(points: u16) -> Self {
+                points as $cell
+            }
+        }
+    };
+}
+
+cell!(u8, 32);
+cell!(u16, 32);
+
+/// Runs the same code for either width.
+macro_rules! each_width {
+    ($columns:expr, |$cells:ident| $body:expr) => {
+        match &$columns.cells {
+            Cells::Narrow($cells) => $body,
+            Cells::Wide($cells) => $body,
+        }
+    };
+}
+
+impl Columns {
+    /// Turns rows of half points into columns. `shared_first` are the rows with several first choices.
+    pub fn new(candidates: usize, rows: &[u16], shared_first: Vec<u32>, strict: bool) -> Self {
+        let count = rows.len().checked_div(candidates).unwrap_or(0);
+        let narrow = 2 * candidates <= 256;
+        let cells =
+            if narrow { Cells::Narrow(transposed(rows, candidates, count)) } else { Cells::Wide(transposed(rows, candidates, count)) };
+        Self { candidates, rows: count, cells, shared_first, strict }
+    }
+
+    /// How many ballots.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// How many candidates.
+    pub fn candidates(&self) -> usize {
+        self.candidates
+    }
+
+    /// How many bytes the cells take.
+    pub fn bytes(&self) -> usize {
+        match &self.cells {
+            Cells::Narrow(cells) => cells.len(),
+            Cells::Wide(cells) => 2 * cells.len(),
+        }
+    }
+
+    /// A plain sum over everything: what reading the array costs.
+    pub fn checksum(&self) -> u64 {
+        each_width!(self, |cells| Cell::sum(cells))
+    }
+
+    /// One cell.
+    pub fn cell(&self, candidate: usize, row: usize) -> u64 {
+        each_width!(self, |cells| cells[candidate * self.rows + row].into())
+    }
+
+    /// First choices among all candidates.
+    pub fn firsts(&self, votes: &Votes) -> Firsts {
+        let all: Vec<usize> = (0..self.candidates).collect();
+        match votes {
+            Votes::One => self.firsts_of_one_vote(),
+            Votes::Units(_) => self.firsts_among(&all, votes),
+        }
+    }
+
+    /// One pass: whoever has the highest value there is, is alone in first place; rows that share it are known.
+    fn firsts_of_one_vote(&self) -> Firsts {
+        let top = 2 * self.candidates.saturating_sub(1);
+        let mut firsts = Firsts { sole: vec![0; self.candidates], shared: BTreeMap::new() };
+        each_width!(self, |cells| {
+            for (candidate, sole) in firsts.sole.iter_mut().enumerate() {
+                let top = Cell::from_half_points(u16::try_from(top).unwrap_or(u16::MAX));
+                *sole = Cell::equal(column(cells, self.rows, candidate), top).into();
+            }
+        });
+        for &row in &self.shared_first {
+            let first = self.first_tier(row as usize);
+            for &candidate in &first {
+                firsts.share(first.len() as u64, candidate, 1);
+            }
+        }
+        firsts
+    }
+
+    /// The best candidates of a row.
+    pub fn first_tier(&self, row: usize) -> Vec<usize> {
+        let best = (0..self.candidates).map(|candidate| self.cell(candidate, row)).max();
+        (0..self.candidates).filter(|&candidate| Some(self.cell(candidate, row)) == best).collect()
+    }
+
+    /// First choices when only `remaining` are left; by place in `remaining`.
+    pub fn firsts_among(&self, remaining: &[usize], votes: &Votes) -> Firsts {
+        each_width!(self, |cells| firsts_among(cells, self.rows, remaining, votes))
+    }
+
+    /// Sums of half points, by candidate.
+    pub fn half_points(&self, votes: &Votes) -> Vec<u128> {
+        let of = |candidate: usize| -> u128 {
+            each_width!(self, |cells| {
+                let column = column(cells, self.rows, candidate);
+                match votes {
+                    Votes::One => Cell::sum(column).into(),
+                    Votes::Units(units) => column.iter().zip(units).map(|(&cell, units)| u128::from(Into::<u64>::into(cell)) * units).sum(),
+                }
+            })
+        };
+        (0..self.candidates).map(of).collect()
+    }
+
+    /// For each pair, the votes that put the first above the second: `n × n`, by row.
+    pub fn pairwise(&self, votes: &Votes) -> Vec<u128> {
+        let mut wins = vec![0; self.candidates * self.candidates];
+        match votes {
+            Votes::One => each_width!(self, |cells| pairwise(cells, self.rows, self.candidates, self.strict, &mut wins)),
+            Votes::Units(units) => each_width!(self, |cells| weighed_pairwise(cells, self.candidates, units, self.rows, &mut wins)),
+        }
+        wins
+    }
+}
+
+fn column<C>(cells: &[C], rows: usize, candidate: usize) -> &[C] {
+    &cells[candidate * rows..][..rows]
+}
+
+fn transposed<C: Cell>(rows: &[u16], candidates: usize, count: usize) -> Vec<C> {
+    let mut cells = vec![C::default(); candidates * count];
+    for start in (0..count).step_by(64) {
+        let end = count.min(start + 64);
+        for candidate in 0..candidates {
+            for row in start..end {
+                cells[candidate * count + row] = C::from_half_points(rows[row * candidates + candidate]);
+            }
+        }
+    }
+    cells
+}
+
+fn firsts_among<C: Cell>(cells: &[C], rows: usize, remaining: &[usize], votes: &Votes) -> Firsts {
+    let mut firsts = Firsts { sole: vec![0; remaining.len()], shared: BTreeMap::new() };
+    let (mut best, mut equals) = (C::TILE_ZERO, C::TILE_ZERO);
+    for start in (0..rows).step_by(TILE) {
+        let length = TILE.min(rows - start);
+        let tile = |candidate: usize| &column(cells, rows, candidate)[start..start + length];
+        let (best, equals) = (&mut best[..length], &mut equals[..length]);
+        best.fill(C::default());
+        equals.fill(C::default());
+        for &candidate in remaining {
+            best.iter_mut().zip(tile(candidate)).for_each(|(best, cell)| *best = (*best).max(*cell));
+        }
+        for &candidate in remaining {
+            for ((equals, best), cell) in equals.iter_mut().zip(&*best).zip(tile(candidate)) {
+                *equals = equals.bump(cell == best);
+            }
+        }
+        let one = C::from_half_points(1);
+        for (sole, &candidate) in firsts.sole.iter_mut().zip(remaining) {
+            *sole += match votes {
+                Votes::One => C::sole(tile(candidate), best, equals).into(),
+                Votes::Units(units) => (0..length)
+                    .filter(|&row| equals[row] == one && tile(candidate)[row] == best[row])
+                    .map(|row| units[start + row])
+                    .sum::<u128>(),
+            };
+        }
+        for row in (0..length).filter(|&row| equals[row] > one) {
+            for (at, &candidate) in remaining.iter().enumerate() {
+                if tile(candidate)[row] == best[row] {
+                    firsts.share(equals[row].into(), at, votes.of(start + row));
+                }
+            }
+        }
+    }
+    firsts
+}
+
+fn pairwise<C: Cell>(cells: &[C], rows: usize, candidates: usize, strict: bool, wins: &mut [u128]) {
+    let mut counts = vec![0u64; wins.len()];
+    for start in (0..rows).step_by(TILE) {
+        let end = rows.min(start + TILE);
+        let tile = |candidate: usize| &column(cells, rows, candidate)[start..end];
+        for a in 0..candidates {
+            for b in a + 1..candidates {
+                let above = C::above(tile(a), tile(b));
+                counts[a * candidates + b] += above;
+                // Without equals, whoever is not above is below.
+                counts[b * candidates + a] += if strict { (end - start) as u64 - above } else { C::above(tile(b), tile(a)) };
+            }
+        }
+    }
+    wins.iter_mut().zip(counts).for_each(|(wins, count)| *wins = count.into());
+}
+
+fn weighed_pairwise<C: Cell>(cells: &[C], candidates: usize, units: &[u128], rows: usize, wins: &mut [u128]) {
+    for a in 0..candidates {
+        for b in (0..candidates).filter(|b| *b != a) {
+            let pairs = column(cells, rows, a).iter().zip(column(cells, rows, b)).zip(units);
+            wins[a * candidates + b] = pairs.map(|((a, b), units)| if a > b { *units } else { 0 }).sum();
+        }
+    }
+}

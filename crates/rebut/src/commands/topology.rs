@@ -1,0 +1,49 @@
+//! `topology`: who hears whom, in a debate that is kept or in a panel before it debates.
+
+use crate::{
+    app::App,
+    cli::{GlobalArgs, TopologyArgs},
+    error::CliError,
+    output,
+    panel::JUDGES,
+    roles,
+};
+use rebut_engine::{
+    agent::Role,
+    clean::for_people,
+    topology::{self, Kind, Topology},
+};
+
+/// `rebut topology`.
+pub async fn run(global: &GlobalArgs, args: TopologyArgs) -> Result<u8, CliError> {
+    let app = App::open(global, &[])?;
+    let shown = match &args.id {
+        Some(id) => {
+            let desk = app.desk()?;
+            topology::over_time(&desk.view(desk.find(id).await?.id).await?)
+        }
+        None => vec![(2, of_panel(&app, &args)?)],
+    };
+    let text = match args.mermaid {
+        // One drawing, so that it can be piped on: the one that was in force last.
+        true => shown.last().map(|(_, topology)| topology.to_mermaid()).unwrap_or_default(),
+        false if shown.len() > 1 => shown.iter().map(|(round, topology)| format!("from round {round}: {}", topology.to_text())).collect(),
+        false => shown.iter().map(|(_, topology)| topology.to_text()).collect(),
+    };
+    output::print(&for_people(&text))?;
+    Ok(0)
+}
+
+/// The topology that judges of these roles would have.
+fn of_panel(app: &App, args: &TopologyArgs) -> Result<Topology, CliError> {
+    let kind = match &args.kind {
+        Some(name) => Kind::named(name).map_err(CliError::usage)?,
+        None => app.config.decide()?.topology,
+    };
+    let judges = if args.judges.is_empty() { JUDGES.map(str::to_owned).to_vec() } else { args.judges.clone() };
+    let known = roles::all(&app.project())?;
+    // A panel can be looked at before its role files are written.
+    let role = |name: &String| known.get(name).map_or_else(|| Role::parse(name, ""), |(role, _)| role.clone());
+    let agents: Vec<_> = judges.iter().map(|name| role(name).played_by("nobody")).collect();
+    Topology::of_panel(kind, &agents).map_err(|error| CliError::usage(error.to_string()))
+}

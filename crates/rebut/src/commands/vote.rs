@@ -1,0 +1,178 @@
+//! `vote`: counts ballots from a file, with all the working.
+
+use crate::{
+    ballots,
+    cli::{GlobalArgs, VoteArgs},
+    error::CliError,
+    output,
+    paint::Paint,
+    text::padded,
+};
+use rebut_engine::{
+    clean::on_one_line,
+    formats::decide::consensus::Threshold,
+    voting::{self, Cast, Count, Ended, Figure, METHODS, Method, Profile, Rules},
+};
+use serde::Serialize;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+};
+use unicode_width::UnicodeWidthStr;
+
+type Pairwise = BTreeMap<String, BTreeMap<String, Figure>>;
+
+/// A matrix of more candidates fits no terminal.
+const WIDEST_MATRIX: usize = 16;
+/// Ballots are part of the JSON up to so many.
+const LISTED_BALLOTS: usize = 10_000;
+
+/// `rebut vote`.
+pub fn run(global: &GlobalArgs, args: &VoteArgs) -> Result<u8, CliError> {
+    let threshold = args.threshold.map(Threshold::new).transpose();
+    let threshold = threshold.map_err(|_| CliError::usage("--threshold is a share above 0 and at most 1, such as 0.67"))?;
+    let rules = Rules { threshold, weigh: args.weigh, tie_break: args.tie_break.clone() };
+    let (profile, mended) = ballots::read(&args.file, &args.candidates, args.lenient)?;
+    for line in mended.iter().filter(|_| !global.quiet) {
+        eprintln!("mended: {}", on_one_line(line));
+    }
+    let paint = Paint::stdout(global.color);
+    if args.all {
+        return every_method(&profile, &rules, args.json, paint);
+    }
+    let auto = voting::auto(profile.ranked());
+    let method = voting::method(&args.method).unwrap_or(auto);
+    let mut count = method.count(&profile, &rules);
+    if count.pairwise.is_empty() {
+        count.pairwise = voting::pairwise(&profile, &rules);
+    }
+    if args.json {
+        output::print_json(&Printed { count: &count, ballots: listed(&profile) })?;
+    } else {
+        output::print(&one(&count, &profile, paint))?;
+    }
+    Ok(exit_code(count.ending))
+}
+
+/// A count with the ballots it counted.
+#[derive(Serialize)]
+struct Printed<'a> {
+    #[serde(flatten)]
+    count: &'a Count,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ballots: Option<Vec<Cast<'a>>>,
+}
+
+/// What `--all --json` prints.
+#[derive(Serialize)]
+struct All<'a> {
+    /// Whether every method that names a winner names the same.
+    agree: bool,
+    counts: BTreeMap<&'a str, &'a Count>,
+    pairwise: &'a Pairwise,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ballots: Option<Vec<Cast<'a>>>,
+}
+
+fn listed(profile: &Profile) -> Option<Vec<Cast<'_>>> {
+    (profile.len() <= LISTED_BALLOTS).then(|| profile.cast().collect())
+}
+
+fn exit_code(ended: Ended) -> u8 {
+    match ended {
+        Ended::Decided => 0,
+        Ended::Tie | Ended::None => 3,
+        Ended::NoQuorum => 1,
+    }
+}
+
+fn every_method(profile: &Profile, rules: &Rules, json: bool, paint: Paint) -> Result<u8, CliError> {
+    let counts: Vec<(&Method, Count)> = METHODS.iter().map(|method| (method, method.count(profile, rules))).collect();
+    let pairwise = voting::pairwise(profile, rules);
+    let winners: BTreeSet<&String> = counts.iter().filter_map(|(_, count)| count.winner.as_ref()).collect();
+    let agree = winners.len() == 1;
+    if json {
+        let counts = counts.iter().map(|(method, count)| (method.name, count)).collect();
+        output::print_json(&All { agree, counts, pairwise: &pairwise, ballots: listed(profile) })?;
+    } else {
+        let mut text = format!("{}\n", paint.faint(&heading(profile, rules)));
+        for (method, count) in &counts {
+            let _ = writeln!(text, "{}  {}", padded(method.name, 14), verdict(count, paint));
+        }
+        write_matrix(&mut text, profile.candidates(), &pairwise, paint);
+        text.push_str(match winners.len() {
+            0 => "No method names one winner.\n",
+            1 => "Every method that names one winner names the same.\n",
+            _ => "The methods do not agree: the choice of method is part of the result.\n",
+        });
+        output::print(&text)?;
+    }
+    let nobody = counts.iter().all(|(_, count)| count.ending == Ended::NoQuorum);
+    Ok(if nobody { exit_code(Ended::NoQuorum) } else { exit_code(if agree { Ended::Decided } else { Ended::Tie }) })
+}
+
+fn one(count: &Count, profile: &Profile, paint: Paint) -> String {
+    let counted = format!("{} of {} ballots", count.voters, profile.len());
+    let mut text = format!("{}  {}\n", verdict(count, paint), paint.faint(&format!("{} · {counted}", count.method)));
+    write_scores(&mut text, count, paint);
+    write_matrix(&mut text, profile.candidates(), &count.pairwise, paint);
+    let _ = writeln!(text, "{}", paint.strong("how it was counted"));
+    for line in &count.working {
+        let _ = writeln!(text, "  {}", on_one_line(line));
+    }
+    text
+}
+
+fn heading(profile: &Profile, rules: &Rules) -> String {
+    let votes = if rules.weigh { "weights count" } else { "one vote each" };
+    format!("{} candidates · {} ballots · {votes} · tie-break {}", profile.candidates().len(), profile.len(), rules.tie_break)
+}
+
+fn verdict(count: &Count, paint: Paint) -> String {
+    let names = || count.winners.iter().map(|name| on_one_line(name)).collect::<Vec<_>>().join(", ");
+    match (count.ending, &count.winner, &count.tie_break) {
+        (Ended::NoQuorum, ..) => format!("{}  no ballot counts", paint.bad("NO QUORUM")),
+        (Ended::None, ..) => format!("{}  nobody wins", paint.attention("NONE")),
+        (_, Some(winner), None) => format!("{}  {}", paint.good("WINNER"), paint.strong(&on_one_line(winner))),
+        (_, Some(winner), Some(rule)) => {
+            format!("{}  {} by tie-break `{rule}` among {}", paint.good("WINNER"), paint.strong(&on_one_line(winner)), names())
+        }
+        (_, None, _) => format!("{}  {}", paint.attention("TIE"), paint.strong(&names())),
+    }
+}
+
+fn write_scores(text: &mut String, count: &Count, paint: Paint) {
+    let rows: Vec<(String, String)> = count.scores.iter().map(|(name, score)| (on_one_line(name), score.to_string())).collect();
+    let width = rows.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
+    let digits = rows.iter().map(|(_, score)| score.width()).max().unwrap_or(0);
+    let of = count.total.as_ref().map(|total| format!(" of {total}")).unwrap_or_default();
+    let _ = writeln!(text, "{}", paint.strong(&format!("{}{of}", count.scores_are)));
+    for (name, score) in rows {
+        let mark = if count.winners.iter().any(|winner| on_one_line(winner) == name) { "  ←" } else { "" };
+        let _ = writeln!(text, "  {}  {score:>digits$}{mark}", padded(&name, width));
+    }
+}
+
+fn write_matrix(text: &mut String, candidates: &[String], pairwise: &Pairwise, paint: Paint) {
+    if candidates.len() < 2 {
+        return;
+    }
+    if candidates.len() > WIDEST_MATRIX {
+        let _ = writeln!(text, "pairwise: {0} × {0} numbers, see --json", candidates.len());
+        return;
+    }
+    let cell = |a: &String, b: &String| pairwise.get(a).and_then(|row| row.get(b)).map_or("·".to_owned(), ToString::to_string);
+    let names: Vec<String> = candidates.iter().map(|name| on_one_line(name)).collect();
+    let first = names.iter().map(|name| name.width()).max().unwrap_or(0);
+    let widths =
+        candidates.iter().zip(&names).map(|(b, name)| candidates.iter().map(|a| cell(a, b).width()).max().unwrap_or(0).max(name.width()));
+    let widths: Vec<usize> = widths.collect();
+    let right = |text: &str, width: usize| format!("  {}{text}", " ".repeat(width.saturating_sub(text.width())));
+    let _ = writeln!(text, "{}", paint.strong("votes that put the row above the column"));
+    let header: String = names.iter().zip(&widths).map(|(name, width)| right(name, *width)).collect();
+    let _ = writeln!(text, "  {}{header}", " ".repeat(first));
+    for (a, name) in candidates.iter().zip(&names) {
+        let cells: String = candidates.iter().zip(&widths).map(|(b, width)| right(&cell(a, b), *width)).collect();
+        let _ = writeln!(text, "  {}{cells}", padded(name, first));
+    }
+}
