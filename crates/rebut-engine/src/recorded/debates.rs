@@ -5,7 +5,7 @@ use crate::{
     learning::chance::{mcnemar, paired, wilson},
     stopping::{same_winner, stable, unassailable},
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What one way of deciding makes of one debate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -47,6 +47,10 @@ pub fn measure_debates(title: &str, debates: &[RecordedDebate]) -> Table {
     let (few, many) = (agents.iter().min().unwrap_or(&0), agents.iter().max().unwrap_or(&0));
     let agents = if few == many { few.to_string() } else { format!("{few} to {many}") };
     let mut notes = vec![format!("{} debates of {agents} agents; difference, lost and gained: to the {FIRST}", debates.len())];
+    let questions = debates.iter().map(|debate| debate.question.as_str()).collect::<BTreeSet<_>>().len();
+    if questions < debates.len() {
+        notes.push(format!("they are about {questions} different questions: intervals count debates, and are too narrow"));
+    }
     notes.extend(persuasion(debates));
     Table { title: title.to_owned(), notes, rows }
 }

@@ -36,6 +36,8 @@ pub enum Recorded {
 /// A debate that was recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordedDebate {
+    /// The question, or its id.
+    pub question: String,
     /// The right answer.
     pub gold: String,
     /// Rounds, with a place per agent.
@@ -130,6 +132,12 @@ struct Line {
     models: Vec<String>,
 }
 
+impl Line {
+    fn name(&self) -> String {
+        if self.question.is_empty() { self.id.to_string() } else { self.question.clone() }
+    }
+}
+
 fn read_lines(text: &str) -> Result<Recorded, String> {
     let mut sets: BTreeMap<String, Vec<RecordedDebate>> = BTreeMap::new();
     let mut asked: Vec<(String, Labelled)> = Vec::new();
@@ -141,7 +149,8 @@ fn read_lines(text: &str) -> Result<Recorded, String> {
             return Err(format!("line {number}: `rounds` has no answers"));
         }
         if line.models.is_empty() {
-            sets.entry(line.set.clone()).or_default().push(RecordedDebate { gold, rounds: answers(&line) });
+            let debate = RecordedDebate { question: line.name(), gold, rounds: answers(&line) };
+            sets.entry(line.set).or_default().push(debate);
             continue;
         }
         if line.rounds.len() != 1 || line.rounds[0].len() != line.models.len() || !(models.is_empty() || models == line.models) {
@@ -149,8 +158,7 @@ fn read_lines(text: &str) -> Result<Recorded, String> {
                 "line {number}: a panel has one round, one answer per name in `models`, and the same models in every line"
             ));
         }
-        let question = if line.question.is_empty() { line.id.to_string() } else { line.question };
-        asked.push((question, numbered(&gold, &line.rounds[0])));
+        asked.push((line.name(), numbered(&gold, &line.rounds[0])));
         models = line.models;
     }
     match (sets.is_empty(), models.is_empty()) {

@@ -4,7 +4,7 @@ use super::{Rule, Votes};
 use crate::{
     formats::decide::consensus::Threshold,
     view::View,
-    voting::{Count, Ended, Method, Profile, Rules, TieBreak},
+    voting::{Count, Ended, Method, Profile, Rules, TieBreak, Weight},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -92,7 +92,9 @@ fn needed(votes: &Votes, asked: &Retally) -> Option<Threshold> {
 fn counted(votes: &Votes, asked: &Retally) -> Result<(Count, Option<String>), String> {
     let problems = |problems: Vec<crate::voting::Problem>| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     let profile = Profile::new(votes.candidates.clone(), votes.ballots()).map_err(problems)?;
-    let rules = Rules { weigh: asked.weigh, tie_break: asked.tie_break.clone(), ..Rules::default() };
+    // By the debate's own rule, votes count what they counted in it.
+    let own = asked.method.is_none() && votes.votes.iter().any(|vote| vote.weight != Weight::ONE);
+    let rules = Rules { weigh: asked.weigh || own, tie_break: asked.tie_break.clone(), ..Rules::default() };
     let method = asked.method.unwrap_or_else(|| crate::voting::method("plurality").expect("the table has it"));
     let count = method.count(&profile, &rules);
     let Some(threshold) = needed(votes, asked) else {
