@@ -121,7 +121,8 @@ pub fn padded(text: &str, width: usize) -> String {
 fn write_round(text: &mut String, view: &View, round: &RoundView, paint: Paint) {
     let phase = if round.is_blind() { "blind" } else { &round.phase };
     let agreement = round.tally.as_ref().map(|tally| format!("agreement {:.2}", tally.share)).unwrap_or_default();
-    let _ = writeln!(text, "{}", padded(&format!("Round {}  {phase}", round.round), 58) + &agreement);
+    let line = padded(&format!("Round {}  {phase}", round.round), 58) + &agreement;
+    let _ = writeln!(text, "{}", line.trim_end());
     let width = round.agents.iter().map(|agent| agent.width()).max().unwrap_or(0);
     for (agent, position) in &round.positions {
         let stance = view

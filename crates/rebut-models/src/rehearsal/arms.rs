@@ -26,10 +26,13 @@ fn free(agent: &Agent, prompt: &Prompt) -> Result<Value, Fault> {
     let lines = lines.join("\n");
     let speaker = Speaker::choosing_from(agent, prompt, &lines)?;
     let chosen = speaker.verdict.ranking()[0];
+    // The letters are nobody's but ours.
+    let plain =
+        |said: String| (0..labels.len()).fold(said, |said, option| said.replace(&speaker.name(option), &format!("“{}”", labels[option])));
     Ok(json!({
         "answer": labels.get(chosen).copied().unwrap_or_default(),
         "confidence": speaker.verdict.confidence(chosen),
-        "summary": speaker.summary(chosen),
-        "reasons": speaker.claims(chosen, &[]),
+        "summary": plain(speaker.summary(chosen)),
+        "reasons": speaker.claims(chosen, &[]).into_iter().map(plain).collect::<Vec<_>>(),
     }))
 }

@@ -168,3 +168,19 @@ fn what_it_cannot_play_it_refuses() {
         assert_eq!(fault.kind, FaultKind::Unavailable, "{fault}");
     }
 }
+
+/// In a control arm it judges as in a debate; without options it answers with a label of its own.
+#[test]
+fn arms_are_answered_like_debates() {
+    for (name, case) in cases::ALL {
+        for role in JUDGES {
+            let (blind, said) = (say(&agent(role), &case, "recommendation"), say(&agent(role), &case, "answer"));
+            // The stage's prompt has a hole for others, so the answer is that of somebody who hears nobody.
+            assert_eq!(said["answer"], blind["option"], "{name}/{role}");
+        }
+    }
+    let free = Case { options: "(none)", question: "Redis or Memcached?", context: cases::SESSIONS.context, ..cases::EMPTY };
+    let said = say(&agent("risk"), &free, "answer");
+    assert!(["Redis", "Memcached"].contains(&said["answer"].as_str().expect("an answer")), "{said}");
+    assert!(!said.to_string().contains("A (Redis)") && !said.to_string().contains("B (Memcached)"), "{said}");
+}

@@ -51,14 +51,20 @@ fn any_text() -> impl Strategy<Value = String> {
 
 fn speak(case: &Case<'_>) {
     for role in ["risk", "neutral"] {
-        for schema in ["recommendation", "response", "option_draft"] {
+        for schema in ["recommendation", "response", "option_draft", "answer"] {
             let Ok(answer) = answer(&agent(role), case, schema, &Deltas::default()) else {
-                assert_ne!(schema, "option_draft", "a draft is always possible");
+                assert!(!["option_draft", "answer"].contains(&schema), "a draft and an answer are always possible");
                 continue;
             };
             let reply: Value = serde_json::from_str(&answer.text).expect("JSON");
             if schema == "option_draft" {
                 assert!((2..=5).contains(&reply["options"].as_array().expect("a list").len()), "{reply}");
+                continue;
+            }
+            if schema == "answer" {
+                let said = reply["answer"].as_str().expect("an answer");
+                assert!(!said.trim().is_empty() && !list(&reply, "reasons").is_empty(), "{reply}");
+                assert!(!reply["summary"].as_str().expect("a sentence").is_empty(), "{reply}");
                 continue;
             }
             check_position(&reply, case.options, "odd");

@@ -149,16 +149,25 @@ fn settings(format: &str, args: &AskArgs) -> Result<Vec<String>, CliError> {
     let mut set = args.panel.set.clone();
     for ((flag, formats), value) in SETTINGS.iter().zip(typed) {
         let Some(value) = value else { continue };
-        let Some((_, key)) = formats.iter().find(|(known, _)| *known == format) else {
-            let names = formats.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
-            return Err(CliError::usage(format!("{format} has no --{flag}")).hint(format!("--{flag} is for {names}")));
-        };
-        set.push(format!("{format}.{key}={value}"));
+        set.push(format!("{format}.{}={value}", key_of(flag, formats, format)?));
     }
     if args.baseline.is_some() && format != "decide" {
         return Err(CliError::usage(format!("{format} has no --baseline")).hint("--baseline compares decide with an arm"));
     }
     Ok(set)
+}
+
+/// The key behind a flag among the settings of a format.
+pub fn setting_of(flag: &str, format: &str) -> Result<&'static str, CliError> {
+    let formats = SETTINGS.iter().find(|(known, _)| *known == flag).map_or(&[][..], |(_, formats)| formats);
+    key_of(flag, formats, format)
+}
+
+fn key_of(flag: &str, formats: &[(&str, &'static str)], format: &str) -> Result<&'static str, CliError> {
+    formats.iter().find(|(known, _)| *known == format).map(|(_, key)| *key).ok_or_else(|| {
+        let names = formats.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
+        CliError::usage(format!("{format} has no --{flag}")).hint(format!("--{flag} is for {names}"))
+    })
 }
 
 /// Those of a panel that are really asked: only they belong to the debate.

@@ -1,6 +1,6 @@
 //! `resume`, `replay`, `fork`, `export`, `import`, `rm`: what can be done with kept debates.
 
-use super::follow;
+use super::{ask::setting_of, follow};
 use crate::{
     app::{App, user},
     budget::Budget,
@@ -91,15 +91,21 @@ pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     output::check_files(&args.output)?;
     let desk = app.desk()?;
-    let id = desk.find(&args.id.id).await?.id;
+    let session = desk.find(&args.id.id).await?;
+    let (id, format) = (session.id, session.format);
     let more = Budget::new(&args.budget, &app.config.budget).more();
     let mut fork = Fork { at: args.at, initiated_by: user(), more, ..Fork::default() };
-    fork.config.extend(args.threshold.map(|value| ("consensus_threshold".to_owned(), value.into())));
-    fork.config.extend(args.topology.map(|kind| ("topology".to_owned(), kind.into())));
+    if let Some(threshold) = args.threshold {
+        fork.config.insert(setting_of("threshold", &format)?.to_owned(), threshold.into());
+    }
+    if let Some(kind) = args.topology {
+        fork.config.insert(setting_of("topology", &format)?.to_owned(), kind.into());
+    }
     if let Some(rounds) = args.rounds {
-        fork.config.insert("max_rounds".to_owned(), rounds.into());
+        fork.config.insert(setting_of("rounds", &format)?.to_owned(), rounds.into());
         // Whoever asks for more rounds wants them, also when nobody moved in the last one.
-        fork.config.insert("stop_when_stable".to_owned(), false.into());
+        let goes_on = if format == "decide" { ("stop_when_stable", false.into()) } else { ("stop", "never".into()) };
+        fork.config.insert(goes_on.0.to_owned(), goes_on.1);
     }
     for text in &args.models {
         let (judge, model) = text.split_once('=').ok_or_else(|| CliError::usage(format!("`{text}` should be JUDGE=MODEL")))?;

@@ -3,7 +3,7 @@
 use super::{cost_line, plural, short};
 use crate::paint::Paint;
 use rebut_engine::{
-    clean::{on_one_line, shortened},
+    clean::on_one_line,
     event::Started,
     formats::arms::{ArmResult, poll, single, society},
     outcome::{Ending, Outcome},
@@ -34,7 +34,7 @@ pub fn heading(started: &Started) -> Option<String> {
 /// The debate an arm is compared with, in one line.
 pub fn compared_with(started: &Started) -> Option<String> {
     let id = started.input.get("baseline_of").and_then(|id| id.as_str()).filter(|id| !id.is_empty())?;
-    let short = shortened(&on_one_line(id), 8).into_owned();
+    let short: String = on_one_line(id).chars().take(8).collect();
     Some(format!("baseline of {short}  →  rebut show {short}"))
 }
 

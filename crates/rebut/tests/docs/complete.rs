@@ -1,7 +1,12 @@
 //! The reference is complete: whatever the program's own tables hold has its place in the book.
 
 use crate::text;
-use rebut_engine::{agent, event, formats::decide, outcome::Ending, topology::TOPOLOGIES};
+use rebut_engine::{
+    agent, event,
+    formats::{arms, decide},
+    outcome::Ending,
+    topology::TOPOLOGIES,
+};
 use std::process::Command;
 
 #[test]
@@ -20,6 +25,10 @@ fn every_event_setting_role_provider_and_exit_code_is_explained() {
     let preset: toml::Table = toml::from_str(decide::FORMAT.preset).expect("a preset");
     all_in("docs/src/decide.md", preset.keys().map(|key| format!("`{key}`")));
     all_in("docs/src/topologies.md", TOPOLOGIES.iter().map(|kind| format!("| `{}` |", kind.name())));
+    for arm in [arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT] {
+        let preset: toml::Table = toml::from_str(arm.preset).expect("a preset");
+        all_in("docs/src/arms.md", preset.keys().map(|key| format!("`{}.{key}`", arm.name)));
+    }
     all_in("docs/src/panels.md", agent::BUILT_IN.iter().map(|(role, _)| format!("`{role}`")));
     all_in("docs/src/panels.md", rebut_models::registry::built_in().keys().map(|name| format!("`{name}`")));
     all_in("docs/src/panels.md", rebut_models::cli::built_in().keys().map(|name| format!("`{name}`")));

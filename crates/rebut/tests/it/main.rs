@@ -1,5 +1,6 @@
 //! The real binary, end to end: real processes, real files, real SQLite, real loopback HTTP.
 
+mod arms;
 mod audit;
 mod budget;
 mod canary;
