@@ -3,7 +3,7 @@
 use crate::{
     DebateId,
     budget::may_be_billed,
-    event::{DebateResumed, Event, GateOpened, HumanAnswered, HumanNoted, Position, Started, Tally, TurnCompleted},
+    event::{DebateResumed, Event, GateOpened, HumanAnswered, HumanMarked, HumanNoted, Position, Started, Tally, TurnCompleted},
     model::{Fault, Usage},
     outcome::{Absence, Ending, Outcome},
     record::Record,
@@ -40,6 +40,8 @@ pub struct View {
     pub outcome: Option<Outcome>,
     /// The person's choice after a contested end.
     pub answer: Option<HumanAnswered>,
+    /// Which option turned out right, as last said.
+    pub marked: Option<HumanMarked>,
     /// Whether it was saved and left.
     pub paused: bool,
     /// Every resumption.
@@ -214,6 +216,7 @@ impl View {
             Event::GateDecided(_) => self.open_gate = None,
             Event::HumanNoted(note) => self.notes.push(note),
             Event::HumanAnswered(answer) => self.answer = Some(answer),
+            Event::HumanMarked(marked) => self.marked = Some(marked),
             Event::DebatePaused(_) => self.paused = true,
             Event::DebateResumed(resumed) => {
                 (self.paused, self.outcome, self.ended_at) = (false, None, None);

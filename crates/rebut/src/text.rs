@@ -7,7 +7,7 @@ use rebut_engine::{
     clean::{on_one_line, shortened},
     event::{Position, Started},
     family::only_family,
-    formats::{FORMATS, decide},
+    formats::{FORMATS, decide, weights::Weights},
     outcome::{Ending, Outcome},
     recount::{Robustness, robustness},
     topology::Kind,
@@ -30,6 +30,9 @@ pub fn result(view: &View, kept: bool, paint: Paint) -> String {
     if let Some(family) = only_family(&started.agents) {
         let label = format!("all judges are of one family ({}): they may err together", on_one_line(&family));
         let _ = writeln!(text, "{}", paint.attention(&label));
+    }
+    if let Some(weights) = Weights::of_debate(started).words() {
+        let _ = writeln!(text, "{}", paint.attention(&format!("votes are weighed: {}", on_one_line(&weights))));
     }
     if let Some(line) = arms::compared_with(started) {
         let _ = writeln!(text, "{}", paint.faint(&line));
@@ -236,6 +239,10 @@ fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint
     if let Some(answer) = &view.answer {
         let why = if answer.reason.is_empty() { String::new() } else { format!(": “{}”", on_one_line(&answer.reason)) };
         let _ = writeln!(text, "  answered  {} by {}{why}", paint.strong(&answer.option), on_one_line(&answer.by));
+    }
+    if let Some(marked) = &view.marked {
+        let why = if marked.reason.is_empty() { String::new() } else { format!(": “{}”", on_one_line(&marked.reason)) };
+        let _ = writeln!(text, "  right     {} by {}{why}", paint.strong(&marked.option), on_one_line(&marked.by));
     }
 }
 

@@ -5,6 +5,7 @@ pub mod decide;
 mod hearing;
 pub mod question;
 pub mod triage;
+pub mod weights;
 
 use crate::{agent::Agent, debate::Debate, error::Halt, event::Limits, outcome::Outcome, record::Hash, reply::Schema, view::View};
 use serde_json::Value;

@@ -4,7 +4,7 @@ use super::{Rule, Votes};
 use crate::{
     formats::decide::consensus::Threshold,
     view::View,
-    voting::{Count, Ended, Method, Problem, Profile, Rules, TieBreak, method},
+    voting::{Count, Ended, Method, Problem, Profile, Rules, TieBreak, Weight, method},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -92,8 +92,9 @@ fn needed(votes: &Votes, asked: &Retally) -> Option<Threshold> {
 fn counted(votes: &Votes, asked: &Retally) -> Result<Count, String> {
     let problems = |problems: Vec<Problem>| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     let profile = Profile::new(votes.candidates.clone(), votes.ballots()).map_err(problems)?;
-    // The debate's own rule counts weights wherever there are some.
-    let rules = Rules { weigh: asked.weigh || asked.method.is_none(), tie_break: asked.tie_break.clone(), ..Rules::default() };
+    // By the debate's own rule, votes count what they counted in it.
+    let own = asked.method.is_none() && votes.votes.iter().any(|vote| vote.weight != Weight::ONE);
+    let rules = Rules { weigh: asked.weigh || own, tie_break: asked.tie_break.clone(), ..Rules::default() };
     let method = asked.method.unwrap_or_else(|| method("plurality").expect("the table has it"));
     let mut count = method.count(&profile, &rules);
     if let (Some(threshold), Some(winner)) = (needed(votes, asked), &count.winner) {

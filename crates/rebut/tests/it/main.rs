@@ -10,6 +10,7 @@ mod doctor;
 mod endpoint;
 mod hostile;
 mod later;
+mod learning;
 mod panels;
 mod processes;
 mod rebut;

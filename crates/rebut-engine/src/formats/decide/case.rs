@@ -12,6 +12,7 @@ use crate::{
     formats::{
         hearing::others_text,
         question::{Choice, Input, context_of, notes_text, options_text},
+        weights::Weights,
     },
     prompt,
     prompt::Template,
@@ -94,6 +95,9 @@ pub struct Config {
     pub require_change_documentation: bool,
     /// Judges that must have answered; 0 is more than half.
     pub min_judges: usize,
+    /// What each judge's vote counts; equal if left out.
+    #[serde(default, skip_serializing_if = "Weights::is_empty")]
+    pub weights: Weights,
     /// Who hears whom in later rounds. Debates from before there was a choice are meshes.
     #[serde(default)]
     pub topology: Kind,
@@ -113,6 +117,7 @@ impl Config {
     pub fn parse(config: &Value) -> Result<Self, String> {
         let config = Self::deserialize(config).map_err(|error| format!("decide: {error}"))?;
         Threshold::new(config.consensus_threshold)?;
+        config.weights.check()?;
         match config {
             Config { max_rounds: 1..=20, timeout_per_judge: 1..=86_400, .. } => Ok(config),
             Config { max_rounds: 1..=20, timeout_per_judge, .. } => {

@@ -4,6 +4,7 @@ use super::{Case, Ledger};
 use crate::{
     clean,
     event::{Position, Tally},
+    formats::weights::decimal,
     outcome::Absence,
     stopping::Saved,
 };
@@ -116,13 +117,25 @@ pub fn summary(case: &Case, tally: &Tally) -> String {
         Some(option) => {
             let label = case.option(option).map_or("", |choice| choice.label.as_str());
             let votes = tally.distribution.get(option).map_or(0, Vec::len);
-            format!("{option} {}, {votes} of {cast}", clean::on_one_line(label))
+            format!("{option} {}, {votes} of {cast}{}", clean::on_one_line(label), by_weight(case, tally, option))
         }
         None => {
             let sides = tally.distribution.iter().map(|(option, judges)| format!("{option} {}", judges.join(", ")));
             sides.collect::<Vec<_>>().join(" · ")
         }
     }
+}
+
+/// The same count by weight, where votes count differently.
+fn by_weight(case: &Case, tally: &Tally, option: &str) -> String {
+    let weights = &case.config.weights;
+    if weights.is_empty() {
+        return String::new();
+    }
+    let sum = |voters: &[Arc<str>]| voters.iter().map(|voter| weights.of(voter)).sum::<usize>();
+    let votes = tally.distribution.get(option).map_or(0, |voters| sum(voters));
+    let cast = tally.distribution.values().map(|voters| sum(voters)).sum::<usize>() + sum(&tally.missing);
+    format!(" ({} of {} by weight)", decimal(votes), decimal(cast))
 }
 
 /// Every change that counted, in order.
