@@ -15,3 +15,4 @@ mod rebut;
 mod replay;
 mod signals;
 mod usage;
+mod vote;
