@@ -109,7 +109,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ("x.json", r#"{"candidates": ["A"], "ballots": [{"voter": "a", "confidence": 1e999, "ranking": ["A"]}]}"#, "the confidence inf"),
         ("x.json", r#"{"candidates": ["A", "A"], "ballots": []}"#, "the candidate `A` is listed twice"),
         ("x.json", r#"{"candidates": []}"#, "there is no `ballots`"),
-        ("x.json", r#"{"candidates": ["A"], "ballots": [}"#, "line 1 column 36"),
+        ("x.json", r#"{"candidates": ["A"], "ballots": [}"#, "ballot 1: expected value at line 1 column 35"),
         ("x.json", "{\"ballots\": []} trailing", "trailing characters"),
     ];
     for (file, text, expected) in rows {
