@@ -1,7 +1,7 @@
 //! The reference is complete: whatever the program's own tables hold has its place in the book.
 
 use crate::text;
-use rebut_engine::{agent, event, formats::decide, outcome::Ending};
+use rebut_engine::{agent, event, formats::decide, outcome::Ending, voting};
 use std::process::Command;
 
 #[test]
@@ -22,6 +22,8 @@ fn every_event_setting_role_provider_and_exit_code_is_explained() {
     all_in("docs/src/panels.md", agent::BUILT_IN.iter().map(|(role, _)| format!("`{role}`")));
     all_in("docs/src/panels.md", rebut_models::registry::built_in().keys().map(|name| format!("`{name}`")));
     all_in("docs/src/panels.md", rebut_models::cli::built_in().keys().map(|name| format!("`{name}`")));
+    all_in("docs/src/voting.md", voting::METHODS.iter().map(|method| format!("| `{}` | ", method.name)));
+    all_in("docs/src/voting.md", voting::TIE_RULES.iter().map(|(rule, _)| format!("| `{rule}` | ")));
     let endings =
         [Ending::Consensus, Ending::NoQuorum, Ending::Contested, Ending::NoModel, Ending::Stopped, Ending::Rejected, Ending::Cancelled];
     all_in("docs/src/cli.md", endings.iter().map(|ending| format!("| {} |", ending.exit_code())));
