@@ -24,6 +24,9 @@ impl Exact {
 
     /// So many units, of which 10^`decimals` make one.
     pub fn of_units(units: impl Into<BigInt>, decimals: u32) -> Self {
+        if decimals == 0 {
+            return Self::whole(units);
+        }
         Self(BigRational::new(units.into(), BigInt::from(10).pow(decimals)))
     }
 
@@ -76,6 +79,9 @@ impl ops::Mul for &Exact {
 
 impl fmt::Display for Exact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_integer() {
+            return write!(f, "{}", self.0.numer());
+        }
         let Some(decimals) = finite_decimals(self.0.denom()) else {
             return write!(f, "{}/{}", self.0.numer(), self.0.denom());
         };
@@ -84,7 +90,7 @@ impl fmt::Display for Exact {
         let decimals = decimals as usize;
         let digits = format!("{digits:0>width$}", width = decimals + 1);
         let (whole, part) = digits.split_at(digits.len() - decimals);
-        if decimals == 0 { write!(f, "{sign}{whole}") } else { write!(f, "{sign}{whole}.{part}") }
+        write!(f, "{sign}{whole}.{part}")
     }
 }
 
