@@ -18,3 +18,4 @@ mod replay;
 mod retally;
 mod signals;
 mod usage;
+mod vote;
