@@ -160,6 +160,18 @@ impl View {
         view
     }
 
+    /// Everybody's last position.
+    pub fn last_words(&self) -> Vec<(&str, &Position)> {
+        let mut last: Vec<(&str, &Position)> = Vec::new();
+        for (agent, position) in self.rounds.iter().flat_map(|round| &round.positions) {
+            match last.iter_mut().find(|(known, _)| *known == &**agent) {
+                Some(known) => known.1 = position,
+                None => last.push((agent, position)),
+            }
+        }
+        last
+    }
+
     /// Takes in one more record. Kinds this program does not know are passed over.
     pub fn apply(&mut self, record: &Record) {
         self.id = Some(record.debate);

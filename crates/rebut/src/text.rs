@@ -9,6 +9,7 @@ use rebut_engine::{
     family::only_family,
     formats::{FORMATS, decide, weights::Weights},
     outcome::{Ending, Outcome},
+    recount::{Robustness, robustness},
     topology::Kind,
     view::{RoundView, Spent, View},
 };
@@ -170,7 +171,7 @@ fn position_words(position: &Position, stance: &str) -> (String, String, String)
 }
 
 fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint) {
-    let last_words = last_words(view);
+    let last_words = view.last_words();
     match outcome.outcome {
         _ if arms::write_outcome(text, view, outcome, paint) => {}
         Ending::Consensus => {
@@ -217,6 +218,9 @@ fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint
             let _ = writeln!(text, "{}  {}", paint.bad(&ending.as_str().to_uppercase().replace('_', " ")), on_one_line(&outcome.summary));
         }
     }
+    for words in robustness(view).iter().flat_map(Robustness::in_words) {
+        let _ = writeln!(text, "  robust    {words}");
+    }
     for absence in &outcome.degraded {
         let _ = writeln!(
             text,
@@ -240,17 +244,6 @@ fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint
         let why = if marked.reason.is_empty() { String::new() } else { format!(": “{}”", on_one_line(&marked.reason)) };
         let _ = writeln!(text, "  right     {} by {}{why}", paint.strong(&marked.option), on_one_line(&marked.by));
     }
-}
-
-fn last_words(view: &View) -> Vec<(&str, &Position)> {
-    let mut last: Vec<(&str, &Position)> = Vec::new();
-    for (agent, position) in view.rounds.iter().flat_map(|round| &round.positions) {
-        match last.iter_mut().find(|(known, _)| *known == &**agent) {
-            Some(known) => known.1 = position,
-            None => last.push((agent, position)),
-        }
-    }
-    last
 }
 
 fn money(spent: &Spent) -> String {

@@ -6,6 +6,7 @@ use crate::{
     family::families,
     formats::{arms::ArmResult, decide::result::DebateResult, weights::Weights},
     outcome::{Absence, Ending, Substitution},
+    recount::{Robustness, robustness},
     view::{Spent, View},
 };
 use schemars::JsonSchema;
@@ -33,6 +34,8 @@ pub struct Document {
     pub families: Vec<String>,
     /// The format's own result.
     pub result: Value,
+    /// How firmly a decision stands; null where nothing was decided.
+    pub robustness: Option<Robustness>,
     /// What it cost.
     pub usage: Spent,
     /// Whether the built-in rehearsal spoke instead of models.
@@ -68,6 +71,7 @@ pub fn document(view: &View) -> Option<Document> {
         substituted: outcome.map(|outcome| outcome.substituted.clone()).unwrap_or_default(),
         families: families(&started.agents),
         result: outcome.map(|outcome| outcome.result.clone()).unwrap_or_default(),
+        robustness: robustness(view),
         usage: view.spent(),
         rehearsal: started.rehearsal,
         answer: view.answer.clone(),

@@ -10,6 +10,7 @@ use crate::{
         weights::Weights,
     },
     outcome::Ending,
+    recount::robustness,
     topology::{self, Kind},
     view::{RoundView, View},
 };
@@ -54,6 +55,12 @@ pub fn transcript(view: &View) -> String {
 /// The transcript with its circumstances: id, time, cost, seals.
 pub fn markdown(view: &View) -> String {
     let mut text = transcript(view);
+    if let Some(robustness) = robustness(view) {
+        text.push_str("\n## How firmly it stands\n\n");
+        for words in robustness.in_words() {
+            let _ = writeln!(text, "- {words}");
+        }
+    }
     let spent = view.spent();
     text.push_str("\n## Record\n\n");
     if let Some(id) = view.id {

@@ -115,6 +115,8 @@ pub enum Command {
     Bench(BenchCommand),
     /// Show who hears whom: in a debate, or in a panel before it debates
     Topology(TopologyArgs),
+    /// Count a debate again by another method, threshold or panel; nobody is asked
+    Retally(RetallyArgs),
     /// Count ballots from a file by any voting method, with all the working
     Vote(VoteArgs),
     /// Say whether a question is worth a debate

@@ -12,6 +12,7 @@ mod keep;
 mod look;
 mod meta;
 mod models;
+mod retally;
 mod steer;
 mod topology;
 mod triage;
@@ -55,6 +56,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Rm(args)) => keep::rm(&global, args).await,
         Some(Command::Audit(command)) => audit::run(&global, command).await,
         Some(Command::Topology(args)) => topology::run(&global, args).await,
+        Some(Command::Retally(args)) => retally::run(&global, args).await,
         Some(Command::Vote(args)) => vote::run(&global, &args),
         Some(Command::Triage(args)) => triage::run(&global, args).await,
         Some(Command::Demo(args)) => demo::run(&global, args).await,

@@ -15,5 +15,7 @@ mod panels;
 mod processes;
 mod rebut;
 mod replay;
+mod retally;
 mod signals;
 mod usage;
+mod vote;
