@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn debates_are_read_and_measured_by_hand() {
         let text = r#"
-            {"set": "s", "question": "1", "gold": "A", "rounds": [["A", "B", null], ["A", "A", "A"]], "called": [[1, 1, 1], [1, 1, 1]], "out_tokens": [[1, 2, 3], [4, 5, 6]]}
+            {"set": "s", "id": 1, "gold": "A", "rounds": [["A", "B", null], ["A", "A", "A"]], "out_tokens": [[1, 2, 3], [4, 5, 6]]}
             {"set": "s", "question": "2", "gold": "1,000", "rounds": [["1000.", "$1000", "7"], ["7", "7", "7"]], "called": [[1, 1, 0], [1, 1, 1]]}
         "#;
         let Ok(Recorded::Debates(sets)) = read(text) else { panic!("debates") };

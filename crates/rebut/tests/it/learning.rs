@@ -106,6 +106,8 @@ fn learned_weights_are_pinned_counted_exactly_and_told() {
         .map(|judge| pinned[judge].as_str().and_then(|text| text.parse().ok()).expect("a decimal"))
         .collect();
     assert!((weights.iter().sum::<f64>() - 3.0).abs() < 0.02 && weights[0] > 2.0 && weights[1] == weights[2], "{weights:?}");
+    assert!(rebut.expect(0, &["retally", "last"]).contains("A stays the winner"), "a recount counts what the debate counted");
+    assert!(rebut.expect(0, &["retally", "last", "--without", "risk"]).contains("B wins instead of A"));
     rebut.expect(0, &["export", "last", "-o", "journal.ndjson"]);
     let elsewhere = Rebut::new();
     elsewhere.write("journal.ndjson", &rebut.read("journal.ndjson"));
