@@ -88,14 +88,14 @@ macro_rules! cell {
                 let mut total = 0;
                 for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
                     let mut lanes = [0 as $cell; $lanes];
-                    let (a, b) = (a.chunks_exact($lanes), b.chunks_exact($lanes));
-                    total += a.remainder().iter().zip(b.remainder()).map(|(a, b)| u64::from(a > b)).sum::<u64>();
-                    for (a, b) in a.zip(b) {
+                    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<$lanes>(), b.as_chunks::<$lanes>());
+                    for (a, b) in a.iter().zip(b) {
                         for lane in 0..$lanes {
                             lanes[lane] = lanes[lane].wrapping_add(<$cell>::from(a[lane] > b[lane]));
                         }
                     }
                     total += lanes.iter().map(|&count| u64::from(count)).sum::<u64>();
+                    total += a_rest.iter().zip(b_rest).map(|(a, b)| u64::from(a > b)).sum::<u64>();
                 }
                 total
             }
@@ -105,14 +105,14 @@ macro_rules! cell {
                 let mut total = 0;
                 for a in a.chunks(BLOCK) {
                     let mut lanes = [0 as $cell; $lanes];
-                    let a = a.chunks_exact($lanes);
-                    total += a.remainder().iter().map(|&a| u64::from(a == value)).sum::<u64>();
+                    let (a, a_rest) = a.as_chunks::<$lanes>();
                     for a in a {
                         for lane in 0..$lanes {
                             lanes[lane] = lanes[lane].wrapping_add(<$cell>::from(a[lane] == value));
                         }
                     }
                     total += lanes.iter().map(|&count| u64::from(count)).sum::<u64>();
+                    total += a_rest.iter().map(|&a| u64::from(a == value)).sum::<u64>();
                 }
                 total
             }
