@@ -1,6 +1,7 @@
 //! The table of formats. A format is one row here, one file (or folder) beside this one, and its prompts and preset.
 
 pub mod arms;
+pub mod consensus;
 pub mod decide;
 mod hearing;
 pub mod question;

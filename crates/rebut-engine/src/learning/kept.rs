@@ -13,6 +13,7 @@ use crate::{
     family::family_of,
     formats::{FORMATS, weights::Weights},
     view::View,
+    voting::Weight,
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -43,7 +44,7 @@ pub struct VoterRow {
     /// The same as a share, with its 95 % interval.
     pub rate: Measured,
     /// What its vote would count beside the others here, whose mean is 1.
-    pub weight: String,
+    pub weight: Weight,
 }
 
 impl Kept {
@@ -72,15 +73,15 @@ impl Kept {
     pub fn weights(&self, agents: &[Agent]) -> Weights {
         let fitted = fit(&self.history, PENALTY);
         let raw: Vec<f64> = agents.iter().map(|agent| self.known(agent).map_or(fitted.mean, |at| fitted.weights[at])).collect();
-        let texts = decimals(&raw);
-        let all_equal = texts.windows(2).all(|pair| pair[0] == pair[1]);
-        let named = agents.iter().map(|agent| agent.name.to_string()).zip(texts);
+        let weights = decimals(&raw);
+        let all_equal = weights.windows(2).all(|pair| pair[0] == pair[1]);
+        let named = agents.iter().map(|agent| agent.name.to_string()).zip(weights);
         if all_equal { Weights::default() } else { Weights(named.collect()) }
     }
 
     /// How many independent voters a panel is worth, with these weights.
     pub fn worth(&self, agents: &[Agent], weights: &Weights) -> f64 {
-        let voter = |agent: &'_ Agent| weights.of(&agent.name) as f64;
+        let voter = |agent: &'_ Agent| weights.of(&agent.name).units() as f64;
         let voters: Vec<Voter<'_>> =
             agents.iter().map(|agent| Voter { model: &agent.model, known: self.known(agent), weight: voter(agent) }).collect();
         effective_voters(&voters, &Errors::of(&self.history))
@@ -145,9 +146,10 @@ fn place(options: &[String], option: &str) -> Option<u16> {
     options.iter().position(|known| known == option).and_then(|at| u16::try_from(at).ok())
 }
 
-/// Weights as decimals of two digits whose mean is about 1; all 1 where nobody has any.
-fn decimals(weights: &[f64]) -> Vec<String> {
+/// Weights of two decimals whose mean is about 1; all 1 where nobody has any.
+fn decimals(weights: &[f64]) -> Vec<Weight> {
     let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
-    let text = |weight: &f64| if mean > 0.0 { format!("{:.2}", weight / mean) } else { "1.00".to_owned() };
-    weights.iter().map(text).collect()
+    // Nobody's fitted weight is negative, and none passes the number of voters times the mean.
+    let weight = |weight: &f64| if mean > 0.0 { format!("{:.2}", weight / mean).parse().unwrap_or_default() } else { Weight::ONE };
+    weights.iter().map(weight).collect()
 }

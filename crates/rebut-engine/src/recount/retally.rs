@@ -2,9 +2,8 @@
 
 use super::{Rule, Votes};
 use crate::{
-    formats::decide::consensus::Threshold,
     view::View,
-    voting::{Count, Ended, Method, Problem, Profile, Rules, TieBreak, Weight, method},
+    voting::{Count, Ended, Method, Problem, Profile, Rules, Threshold, TieBreak, Weight, method},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -59,7 +58,9 @@ pub fn retally(view: &View, asked: &Retally) -> Result<Retallied, String> {
     check_names(&all, &asked.without)?;
     let mut votes = all.without(|vote| asked.without.iter().any(|name| *name == vote.voter || *name == vote.agent));
     if let Some(share) = asked.threshold {
-        votes.rule = Rule { threshold: if share == 0.0 { None } else { Some(Threshold::new(share)?) } };
+        votes.rule = Rule {
+            threshold: if share == 0.0 { None } else { Some(Threshold::new(share).map_err(|problem| format!("the threshold {problem}"))?) },
+        };
     }
     let count = counted(&votes, asked)?;
     let winner = count.winner.clone();

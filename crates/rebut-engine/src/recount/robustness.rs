@@ -189,7 +189,10 @@ fn moved_until(votes: &Votes, from: Option<&str>, to: Option<&str>, is_wanted: i
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{formats::decide::consensus::Threshold, recount::Rule, voting::Weight};
+    use crate::{
+        recount::Rule,
+        voting::{Threshold, Weight},
+    };
     use proptest::prelude::*;
 
     /// Letters are choices, a dot is somebody missing.

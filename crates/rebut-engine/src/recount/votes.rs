@@ -3,9 +3,9 @@
 use crate::{
     event::{Position, Tally},
     formats,
-    formats::{decide::consensus::Threshold, weights::Weights},
+    formats::weights::Weights,
     view::{RoundView, View},
-    voting::{Ballot, Weight},
+    voting::{Ballot, Threshold, Weight},
 };
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -144,7 +144,7 @@ fn vote(view: &View, round: u32, voter: &Arc<str>, choice: Option<&String>) -> V
 
 /// What an agent's vote counts by the debate's own settings.
 fn pinned_weight(view: &View, agent: &str) -> Option<Weight> {
-    Weights::of_debate(view.started.as_ref()?).0.get(agent)?.parse().ok()
+    Weights::of_debate(view.started.as_ref()?).0.get(agent).copied()
 }
 
 /// An agent's position in a round; unless it must be exactly that one, its last until then.

@@ -299,7 +299,7 @@ pub(super) fn highest(scores: &[Exact]) -> Vec<usize> {
 }
 
 /// Whether votes are a sufficient share of all, compared at the precision the threshold was written in.
-pub(super) fn reaches(votes: &Exact, total: &Exact, threshold: crate::formats::decide::consensus::Threshold) -> bool {
+pub(super) fn reaches(votes: &Exact, total: &Exact, threshold: super::Threshold) -> bool {
     if votes.is_zero() || total.is_zero() {
         return false;
     }

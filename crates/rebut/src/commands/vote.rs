@@ -10,8 +10,7 @@ use crate::{
 };
 use rebut_engine::{
     clean::on_one_line,
-    formats::decide::consensus::Threshold,
-    voting::{self, Cast, Count, Ended, Figure, METHODS, Method, Profile, Rules},
+    voting::{self, Cast, Count, Ended, Figure, METHODS, Method, Profile, Rules, Threshold},
 };
 use serde::Serialize;
 use std::{

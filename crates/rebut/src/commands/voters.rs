@@ -97,7 +97,7 @@ fn words(debates: usize, rows: &[VoterRow], worth: f64, paint: Paint) -> String 
             padded(&on_one_line(&row.family), family),
             row.answers,
             row.right,
-            paint.strong(&row.weight)
+            paint.strong(&row.weight.to_string())
         );
     }
     let voters = if rows.len() == 1 { "1 voter is".to_owned() } else { format!("{} voters are", rows.len()) };

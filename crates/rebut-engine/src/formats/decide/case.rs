@@ -1,7 +1,6 @@
 //! The case of a decide debate: its input and settings, and the prompts made from them.
 
 use super::{
-    consensus::Threshold,
     ledger::Ledger,
     replies::{OptionDraft, Recommendation, Response},
 };
@@ -19,6 +18,7 @@ use crate::{
     reply::Schema,
     topology::{Kind, Topology},
     view::View,
+    voting::Threshold,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -116,8 +116,7 @@ impl Config {
     /// Reads settings and checks their ranges.
     pub fn parse(config: &Value) -> Result<Self, String> {
         let config = Self::deserialize(config).map_err(|error| format!("decide: {error}"))?;
-        Threshold::new(config.consensus_threshold)?;
-        config.weights.check()?;
+        Threshold::new(config.consensus_threshold).map_err(|problem| format!("consensus_threshold {problem}"))?;
         match config {
             Config { max_rounds: 1..=20, timeout_per_judge: 1..=86_400, .. } => Ok(config),
             Config { max_rounds: 1..=20, timeout_per_judge, .. } => {

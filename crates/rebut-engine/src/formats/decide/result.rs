@@ -4,9 +4,9 @@ use super::{Case, Ledger};
 use crate::{
     clean,
     event::{Position, Tally},
-    formats::weights::decimal,
     outcome::Absence,
     stopping::Saved,
+    voting::Weight,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -132,10 +132,10 @@ fn by_weight(case: &Case, tally: &Tally, option: &str) -> String {
     if weights.is_empty() {
         return String::new();
     }
-    let sum = |voters: &[Arc<str>]| voters.iter().map(|voter| weights.of(voter)).sum::<usize>();
-    let votes = tally.distribution.get(option).map_or(0, |voters| sum(voters));
-    let cast = tally.distribution.values().map(|voters| sum(voters)).sum::<usize>() + sum(&tally.missing);
-    format!(" ({} of {} by weight)", decimal(votes), decimal(cast))
+    let sum = |voters: &[Arc<str>]| voters.iter().map(|voter| weights.of(voter)).sum::<Weight>();
+    let votes = tally.distribution.get(option).map_or(Weight::ZERO, |voters| sum(voters));
+    let cast = tally.distribution.values().chain([&tally.missing]).map(|voters| sum(voters)).sum::<Weight>();
+    format!(" ({votes} of {cast} by weight)")
 }
 
 /// Every change that counted, in order.

@@ -1,10 +1,7 @@
 //! Hand-made rows: edges, weights, confidences, approvals, scores, thresholds, tie-breaks, and what is wrong with ballots.
 
 use super::count;
-use rebut_engine::{
-    formats::decide::consensus::Threshold,
-    voting::{Ballot, Count, Ended, METHODS, Profile, Rules, auto, method},
-};
+use rebut_engine::voting::{Ballot, Count, Ended, METHODS, Profile, Rules, Threshold, auto, method};
 
 fn names(text: &str) -> Vec<String> {
     text.split(' ').filter(|name| !name.is_empty()).map(str::to_owned).collect()
