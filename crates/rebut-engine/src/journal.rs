@@ -37,7 +37,23 @@ struct End {
     queued: Vec<Entry>,
     /// Replies that survive a crash of the process but perhaps not a power cut yet.
     unsynced: bool,
+    under_way: Option<UnderWay>,
 }
+
+/// An append that was begun. It stays here until it is done: whoever waited for it may leave (a debate's time is over), and
+/// then the store may have written it although nobody was told. The next one to come finishes it first.
+struct UnderWay {
+    entries: Vec<Entry>,
+    now: Arc<str>,
+    session: Option<Box<Session>>,
+    seal: bool,
+    claim: Claim,
+    durability: Durability,
+    /// What the store is doing, and the end it leads to; nothing when the journal turned out to be longer than was known.
+    writing: Option<(Writing, u64, Hash)>,
+}
+
+type Writing = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
 /// One event to be appended.
 pub struct Entry {
@@ -142,13 +158,14 @@ pub struct RecordedTurn {
 impl Journal {
     /// A journal with nothing in it yet.
     pub fn new(debate: DebateId, store: Arc<dyn Store>, clock: Arc<dyn Clock>, seal: Option<Arc<Seal>>) -> Self {
-        let end = End { count: 0, head: Hash::default(), queued: Vec::new(), unsynced: false };
+        let end = End { count: 0, head: Hash::default(), queued: Vec::new(), unsynced: false, under_way: None };
         Self { debate, store, clock, seal, end: end.into(), memory: Mutex::default(), grown: watch::Sender::new(0) }
     }
 
     /// Reads everything that is recorded after what is already known.
     pub async fn catch_up(&self) -> Result<(), Halt> {
         let mut end = self.end.lock().await;
+        self.finish(&mut end).await?;
         self.absorb_tail(&mut end).await
     }
 
@@ -160,6 +177,7 @@ impl Journal {
 
     async fn append_now(&self, entries: Vec<Entry>, commit: Commit) -> Result<u64, Halt> {
         let mut end = self.end.lock().await;
+        self.finish(&mut end).await?;
         let mut all = std::mem::take(&mut end.queued);
         if all.is_empty() {
             all = entries;
@@ -168,32 +186,67 @@ impl Journal {
         }
         let now = self.now();
         let session = commit.session.map(|make| Box::new(make(&now)));
-        let has_reply = all.iter().any(|entry| matches!(entry.event, Event::TurnCompleted(_)));
-        loop {
-            let mut append = self.chain(&end, &all, &now);
-            let head = append.records.last().map_or(end.head, |record| record.hash);
-            let count = append.after + append.records.len() as u64;
-            append.session.clone_from(&session);
-            append.claim = commit.claim.unwrap_or(Claim::Keep);
-            append.durability = commit.durability.unwrap_or(Durability::Process);
-            append.checkpoint = self.seal.as_ref().filter(|_| commit.seal).map(|seal| seal.close(self.debate, count, head));
-            let synced = append.durability == Durability::Power;
-            match self.store.append(append).await {
-                Ok(()) => {
-                    if end.count == 0 {
-                        self.memory().created_at.clone_from(&now);
-                    }
-                    (end.count, end.head) = (count, head);
-                    end.unsynced = !synced && (end.unsynced || has_reply);
-                    self.remember_steering(count - all.len() as u64, &all);
-                    self.grown.send_replace(count);
-                    return Ok(count);
+        let mut begun = UnderWay {
+            entries: all,
+            now,
+            session,
+            seal: commit.seal,
+            claim: commit.claim.unwrap_or(Claim::Keep),
+            durability: commit.durability.unwrap_or(Durability::Process),
+            writing: None,
+        };
+        begun.writing = Some(self.write(&end, &begun));
+        end.under_way = Some(begun);
+        self.finish(&mut end).await?;
+        Ok(end.count)
+    }
+
+    /// Sees the append under way through, if there is one.
+    async fn finish(&self, end: &mut End) -> Result<(), Halt> {
+        while let Some(begun) = &mut end.under_way {
+            let Some((writing, count, head)) = &mut begun.writing else {
+                self.absorb_tail(end).await?;
+                if let Some(mut begun) = end.under_way.take() {
+                    begun.writing = Some(self.write(end, &begun));
+                    end.under_way = Some(begun);
                 }
+                continue;
+            };
+            let (result, count, head) = (writing.as_mut().await, *count, *head);
+            match result {
+                Ok(()) => self.written(end, count, head),
                 // Somebody steered the debate from elsewhere: take that in and append behind it.
-                Err(StoreError::Conflict { .. }) => self.absorb_tail(&mut end).await?,
-                Err(error) => return Err(error.into()),
+                Err(StoreError::Conflict { .. }) => begun.writing = None,
+                Err(error) => {
+                    end.under_way = None;
+                    return Err(error.into());
+                }
             }
         }
+        Ok(())
+    }
+
+    fn write(&self, end: &End, begun: &UnderWay) -> (Writing, u64, Hash) {
+        let mut append = self.chain(end, &begun.entries, &begun.now);
+        let head = append.records.last().map_or(end.head, |record| record.hash);
+        let count = append.after + append.records.len() as u64;
+        append.session.clone_from(&begun.session);
+        (append.claim, append.durability) = (begun.claim, begun.durability);
+        append.checkpoint = self.seal.as_ref().filter(|_| begun.seal).map(|seal| seal.close(self.debate, count, head));
+        let store = self.store.clone();
+        (Box::pin(async move { store.append(append).await }), count, head)
+    }
+
+    fn written(&self, end: &mut End, count: u64, head: Hash) {
+        let Some(begun) = end.under_way.take() else { return };
+        if end.count == 0 {
+            self.memory().created_at.clone_from(&begun.now);
+        }
+        (end.count, end.head) = (count, head);
+        let has_reply = begun.entries.iter().any(|entry| matches!(entry.event, Event::TurnCompleted(_)));
+        end.unsynced = begun.durability != Durability::Power && (end.unsynced || has_reply);
+        self.remember_steering(count - begun.entries.len() as u64, &begun.entries);
+        self.grown.send_replace(count);
     }
 
     /// Keeps an event for the next append: facts the format derives need no commit of their own.
@@ -203,7 +256,9 @@ impl Journal {
 
     /// How to append before a call leaves: replies it builds on must be on the disk.
     pub async fn commit_before_call(&self) -> Commit {
-        let builds_on_replies = self.end.lock().await.unsynced;
+        let end = self.end.lock().await;
+        // What is being written may be a reply too.
+        let builds_on_replies = end.unsynced || end.under_way.is_some();
         let durability = if builds_on_replies { Durability::Power } else { Durability::Process };
         Commit { durability: Some(durability), ..Commit::default() }
     }

@@ -5,6 +5,7 @@ mod cases;
 mod example;
 mod hearing;
 mod kernel;
+mod leaving;
 mod planning;
 mod replies;
 mod topology;
