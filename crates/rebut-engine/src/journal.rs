@@ -5,8 +5,8 @@ use crate::{
     budget::{Amount, Spent, may_be_billed},
     clock::Clock,
     error::Halt,
-    event::{Event, GateDecided, HumanCancelled, HumanNoted, Limits, Started, TurnCompleted},
-    model::Fault,
+    event::{Event, GateDecided, HumanCancelled, HumanNoted, Limits, Started, TurnCompleted, TurnFailed},
+    model::{Fault, FaultKind},
     outcome::Outcome,
     record::{Hash, Place, Record},
     seal::Seal,
@@ -143,8 +143,8 @@ pub struct RecordedTurn {
     pub failed: u32,
     /// How many of them with the model that is asked now.
     pub failed_here: u32,
-    /// Who is asked now, where that is not the agent's own model.
-    pub fallback: Option<Arc<str>>,
+    /// Who is asked now, as far as it is recorded.
+    pub model: Option<Arc<str>>,
     /// What is held for the call under way.
     held: Option<Amount>,
     /// Whether a call left and nothing came back before the record ends.
@@ -374,23 +374,18 @@ impl Memory {
                 self.rounds_started.insert(round.step, round.notes);
             }
             Some(Event::TurnStarted(started)) => {
+                self.spent.calls += 1;
                 let turn = self.turns.entry(started.turn).or_default();
                 turn.prompt = Some(started.prompt);
-                self.spent.calls += 1;
+                if turn.model.as_ref().is_some_and(|model| *model != started.model) {
+                    turn.failed_here = 0;
+                }
+                turn.model = Some(started.model);
                 // A call that never came back may have been billed.
                 self.spent.charge(turn.held.take().unwrap_or_default(), None, std::mem::replace(&mut turn.in_flight, true));
                 turn.held = started.held;
             }
-            Some(Event::TurnFailed(failed)) => {
-                let turn = self.turns.entry(failed.turn).or_default();
-                turn.in_flight = false;
-                turn.failed = turn.failed.max(failed.attempt);
-                turn.failed_here = if failed.fallback.is_some() { 0 } else { turn.failed_here + 1 };
-                turn.fallback = failed.fallback.or(turn.fallback.take());
-                let used = failed.fault.usage.as_deref().map(|usage| Amount::of(usage, None));
-                self.spent.charge(turn.held.take().unwrap_or_default(), used, may_be_billed(failed.fault.kind));
-                turn.given_up = (!failed.retry).then_some(failed.fault);
-            }
+            Some(Event::TurnFailed(failed)) => self.absorb_failure(*failed),
             Some(Event::TurnCompleted(completed)) => {
                 let turn = self.turns.entry(completed.turn.clone()).or_default();
                 turn.in_flight = false;
@@ -417,6 +412,23 @@ impl Memory {
             }
             Some(Event::HumanAnswered(_) | Event::EventRedacted(_)) | None => {}
         }
+    }
+
+    fn absorb_failure(&mut self, failed: TurnFailed) {
+        let turn = self.turns.entry(failed.turn).or_default();
+        let lost = std::mem::replace(&mut turn.in_flight, false) && failed.unsent;
+        let used = failed.fault.usage.as_deref().map(|usage| Amount::of(usage, None));
+        self.spent.charge(turn.held.take().unwrap_or_default(), used, lost || may_be_billed(failed.fault.kind));
+        // Journals of before hold spared attempts as calls.
+        if failed.fault.kind == FaultKind::Spared && !failed.unsent {
+            self.spent.calls = self.spent.calls.saturating_sub(1);
+        }
+        if !failed.unsent {
+            turn.failed = turn.failed.max(failed.attempt);
+        }
+        turn.failed_here = if failed.fallback.is_some() { 0 } else { turn.failed_here + 1 };
+        turn.model = failed.fallback.or(turn.model.take());
+        turn.given_up = (!failed.retry).then_some(failed.fault);
     }
 
     /// The first recorded decision is the decision.

@@ -16,6 +16,7 @@ use std::{
 pub struct Recording {
     turns: HashMap<(String, u32), Result<Arc<TurnCompleted>, Fault>>,
     asked: HashMap<(String, u32), Arc<str>>,
+    unsent: HashMap<(String, u32), Fault>,
     stopped: Option<LimitMet>,
     notes: HashMap<String, Vec<HumanNoted>>,
     gates: HashMap<String, GateDecided>,
@@ -36,6 +37,12 @@ impl Recording {
                 }
                 Some(Event::TurnCompleted(completed)) => {
                     recording.turns.insert((completed.turn.to_string(), completed.attempt), Ok(completed));
+                }
+                Some(Event::TurnFailed(failed)) if failed.unsent => {
+                    // Whoever was passed over for another model left no attempt behind.
+                    if !failed.retry {
+                        recording.unsent.insert((failed.turn.to_string(), failed.attempt), failed.fault);
+                    }
                 }
                 Some(Event::TurnFailed(failed)) => {
                     recording.turns.insert((failed.turn.to_string(), failed.attempt), Err(failed.fault));
@@ -62,6 +69,11 @@ impl Recording {
         let ended = self.turns.get(&key)?;
         // A turn copied into a fork has a reply but no call of its own.
         self.asked.get(&key).cloned().or_else(|| ended.as_ref().ok().map(|completed| completed.model.clone()))
+    }
+
+    /// Why that attempt was given up before anything was sent, if it was.
+    pub fn unsent(&self, turn: &str, attempt: u32) -> Option<&Fault> {
+        self.unsent.get(&(turn.to_owned(), attempt))
     }
 
     /// Why the recorded debate was stopped, if it was.
