@@ -9,3 +9,4 @@ mod leaving;
 mod planning;
 mod replies;
 mod topology;
+mod turns;
