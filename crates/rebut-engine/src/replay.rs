@@ -38,11 +38,10 @@ impl Recording {
                 Some(Event::TurnCompleted(completed)) => {
                     recording.turns.insert((completed.turn.to_string(), completed.attempt), Ok(completed));
                 }
+                // Whoever was passed over for another model left no attempt behind.
+                Some(Event::TurnFailed(failed)) if failed.unsent && failed.retry => {}
                 Some(Event::TurnFailed(failed)) if failed.unsent => {
-                    // Whoever was passed over for another model left no attempt behind.
-                    if !failed.retry {
-                        recording.unsent.insert((failed.turn.to_string(), failed.attempt), failed.fault);
-                    }
+                    recording.unsent.insert((failed.turn.to_string(), failed.attempt), failed.fault);
                 }
                 Some(Event::TurnFailed(failed)) => {
                     recording.turns.insert((failed.turn.to_string(), failed.attempt), Err(failed.fault));
