@@ -25,8 +25,7 @@ impl Store for SlowToSay {
         let reply = append.records.iter().any(|record| &*record.kind == "turn.completed");
         self.0.append(append).await?;
         if reply {
-            // tidy: this is the disk, and the time is simulated.
-            tokio::time::sleep(Duration::from_secs(2)).await;
+            tokio::time::sleep(Duration::from_secs(2)).await; // tidy: this is the disk, in simulated time
         }
         Ok(())
     }

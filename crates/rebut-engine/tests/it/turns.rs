@@ -64,8 +64,7 @@ impl Model for Actor {
             Does::Fail(kind, why, retry_after_ms) => Err(Fault { retry_after_ms, ..Fault::new(kind, why) }),
             Does::Hang => std::future::pending().await,
             Does::AnswerAfter(seconds) => {
-                // tidy: this is the model thinking, and the time is simulated.
-                tokio::time::sleep(Duration::from_secs(seconds)).await;
+                tokio::time::sleep(Duration::from_secs(seconds)).await; // tidy: the model thinks, in simulated time
                 Ok(answer)
             }
         }
