@@ -7,7 +7,7 @@ use crate::{
     record::Record,
 };
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -17,6 +17,8 @@ pub struct Recording {
     turns: HashMap<(String, u32), Result<Arc<TurnCompleted>, Fault>>,
     asked: HashMap<(String, u32), Arc<str>>,
     unsent: HashMap<(String, u32), Fault>,
+    /// Failed attempts after which another was to follow.
+    to_go_on: HashSet<(String, u32)>,
     stopped: Option<LimitMet>,
     notes: HashMap<String, Vec<HumanNoted>>,
     gates: HashMap<String, GateDecided>,
@@ -44,6 +46,9 @@ impl Recording {
                     recording.unsent.insert((failed.turn.to_string(), failed.attempt), failed.fault);
                 }
                 Some(Event::TurnFailed(failed)) => {
+                    if failed.retry {
+                        recording.to_go_on.insert((failed.turn.to_string(), failed.attempt));
+                    }
                     recording.turns.insert((failed.turn.to_string(), failed.attempt), Err(failed.fault));
                 }
                 Some(Event::HumanNoted(note)) => {
@@ -78,6 +83,12 @@ impl Recording {
     /// Why the recorded debate was stopped, if it was.
     pub fn stopped(&self) -> Option<&LimitMet> {
         self.stopped.as_ref()
+    }
+
+    /// The same if it was stopped after that attempt, before the next one came.
+    pub fn stopped_after(&self, turn: &str, attempt: u32) -> Option<&LimitMet> {
+        let next_came = self.asked(turn, attempt + 1).is_some() || self.unsent(turn, attempt + 1).is_some();
+        self.stopped().filter(|_| !next_came && self.to_go_on.contains(&(turn.to_owned(), attempt)))
     }
 
     /// Notes that the round was the first to hear.

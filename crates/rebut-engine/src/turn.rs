@@ -186,8 +186,14 @@ impl<'a> Exchange<'a> {
     }
 
     /// Records a failure and, unless it is given up, says who is asked next, when it is time.
-    async fn go_on(&self, attempt: &Attempt, failure: Failure, time: &mut TurnTime) -> Result<Result<Attempt, Fault>, Halt> {
+    async fn go_on(&self, attempt: &Attempt, mut failure: Failure, time: &mut TurnTime) -> Result<Result<Attempt, Fault>, Halt> {
+        if let Some(stop) = self.debate.recording.as_ref().and_then(|recording| recording.stopped_after(&self.turn, attempt.number)) {
+            return Err(Halt::Stopped(stop.clone()));
+        }
         let next = self.next(attempt, &failure, time);
+        if !matches!(next, Next::Retry(_)) && self.debate.recording.is_none() {
+            say_if_it_asks_too_much(&mut failure.fault, time.left());
+        }
         let fault = self.record_failure(attempt, failure.fault, failure.sent, &next).await?;
         let number = attempt.number + u32::from(failure.sent);
         match next {
@@ -341,6 +347,14 @@ async fn clarify<R: Reply>(
         Ok(reply) => extract(&reply.text, &*ask.check).map(|found| found.reply),
         Err(fault) => Err(format!("{problem}; then, asked to clarify: {fault}")),
     })
+}
+
+/// Whoever is not asked again because it wants a longer wait than there is time should be told apart from one that simply failed.
+fn say_if_it_asks_too_much(fault: &mut Fault, left: Duration) {
+    if let Some(wait) = fault.retry_after_ms.map(Duration::from_millis).filter(|wait| *wait >= left) {
+        let (wait, left) = (wait.as_secs_f64().ceil(), left.as_secs_f64().ceil());
+        fault.message.push_str(&format!(" (asks to wait {wait} s, and {left} s are left for it)"));
+    }
 }
 
 /// How long to wait before the next attempt: what the provider asked for, else doubling from half a second; with jitter

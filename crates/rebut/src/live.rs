@@ -120,7 +120,7 @@ impl Spinners {
                 self.end(&completed.turn, &format!("{} ({:.1} s{usage})", peek(&completed.text), completed.ms as f64 / 1000.0));
             }
             Event::TurnFailed(failed) => {
-                self.end(&failed.turn, &format!("{}{}", on_one_line(&failed.fault.to_string()), what_follows(&failed)));
+                self.end(&failed.turn, &format!("{}{}", on_one_line(&failed.fault.to_string()), what_follows(failed)));
             }
             _ => {}
         }
@@ -169,7 +169,7 @@ pub fn line(record: &Record, event: &Event) -> String {
         }
         Event::TurnStarted(started) => format!("{} asked ({})", started.turn, on_one_line(&started.model)),
         Event::TurnFailed(failed) => {
-            format!("{} failed: {}{}", failed.turn, on_one_line(&failed.fault.to_string()), what_follows(&failed))
+            format!("{} failed: {}{}", failed.turn, on_one_line(&failed.fault.to_string()), what_follows(failed))
         }
         Event::TurnCompleted(completed) => {
             format!("{} answered in {:.1} s: {}", completed.turn, completed.ms as f64 / 1000.0, peek(&completed.text))

@@ -9,6 +9,7 @@ use rebut_engine::{
     memory::MemoryStore,
     model::{Allowance, Answer, Fault, FaultKind, Model, Models, Price, Request, Usage},
     outcome::{Ending, Outcome},
+    store::{Append, Store},
 };
 use rebut_testkit::clock::SimulatedClock;
 use std::{
@@ -183,6 +184,7 @@ async fn who_cannot_be_asked_in_time_is_rate_limited_at_once_and_another_answers
         let (_, alone) = stage.run(&stage.desk(), &[], limits(30, caps)).await;
         let kinds: Vec<FaultKind> = reasons(&alone).iter().map(|(kind, _)| *kind).collect();
         assert_eq!(kinds, vec![FaultKind::RateLimited; 3 - answered], "{:?}", alone.degraded);
+        assert!(reasons(&alone).iter().all(|(_, why)| why.contains("s are left for it")), "{:?}", alone.degraded);
     }
 }
 
@@ -214,6 +216,17 @@ async fn a_cap_does_not_stop_a_debate_while_what_is_held_may_come_back() {
         let (_, outcome) = stage.run(&desk, &[], limits(30, caps)).await;
         assert_eq!(outcome.outcome, expected, "room for {calls} calls at their most: {}", outcome.summary);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_debate_stopped_between_two_attempts_replays_as_stopped() {
+    let fails: Act = |_| Does::Fail(FaultKind::Server, "no room", None);
+    let stage = Stage::default().with("p:m", fails);
+    let (_, out_of_calls) = stage.run(&stage.desk(), &[], limits(30, Caps { calls: Some(3), ..Caps::default() })).await;
+    assert_eq!((out_of_calls.outcome, stage.seen().len()), (Ending::Stopped, 3), "{}", out_of_calls.summary);
+    let stage = Stage::default().with("p:m", |n| if n < 3 { Does::Fail(FaultKind::Server, "no room", None) } else { Does::Hang });
+    let (_, out_of_time) = stage.run(&stage.desk(), &[], Limits { debate_seconds: 5, ..limits(30, Caps::default()) }).await;
+    assert_eq!((out_of_time.outcome, stage.seen().len()), (Ending::Stopped, 6), "{}", out_of_time.summary);
 }
 
 #[tokio::test(start_paused = true)]
@@ -254,4 +267,42 @@ async fn a_model_that_cannot_be_had_is_what_fallbacks_are_for() {
     }
     let typo = closed(FaultKind::NotFound).desk().run(start(&["q:m"], limits(30, Caps::default()))).await;
     assert!(typo.is_err(), "a name that means nothing is a mistake, whoever else could answer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_journal_with_attempts_that_were_never_sent_leads_to_the_same_end_from_any_event() {
+    let without_key = Stage { closed: [("p:m", FaultKind::Auth)].into(), ..Stage::default().with("q:m", |_| Does::Answer) };
+    let desk = without_key.desk();
+    let (id, whole) = without_key.run(&desk, &["q:m"], limits(30, Caps::default())).await;
+    let records = desk.records(id).await.expect("a journal");
+    for cut in 1..records.len() {
+        let store = Arc::new(MemoryStore::new());
+        let mut append = Append::new(id, 0);
+        append.records = records[..cut].to_vec();
+        store.append(append).await.expect("writable");
+        let options = DeskOptions { clock: Arc::new(SimulatedClock::new()), ..DeskOptions::default() };
+        let desk = Desk::with_options(store, Arc::new(without_key.clone()), options);
+        let outcome = desk.resume(id).await.expect("it resumes").outcome().await.expect("it ends");
+        assert_eq!(outcome, whole, "cut after event {cut}");
+        assert_eq!(desk.replay(id).await.expect("it replays").outcome, *whole, "cut after event {cut}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_is_gone_on_resume_is_not_asked_and_what_was_asked_before_still_counts() {
+    let store = Arc::new(MemoryStore::new());
+    let desk = |stage: Stage| {
+        let options = DeskOptions { clock: Arc::new(SimulatedClock::new()), ..DeskOptions::default() };
+        Desk::with_options(store.clone(), Arc::new(stage), options)
+    };
+    let caps = Caps { cost_usd: Some(1.0), ..Caps::default() };
+    let before = desk(Stage::default().with("p:m", |_| Does::Hang));
+    let (id, stopped) = before.run(start(&[], Limits { debate_seconds: 5, ..limits(30, caps) })).await.expect("it runs");
+    assert_eq!(stopped.outcome, Ending::Stopped);
+    let after = desk(Stage { closed: [("p:m", FaultKind::Auth)].into(), ..Stage::default() });
+    let gone = after.resume(id).await.expect("it resumes").outcome().await.expect("it ends");
+    assert_eq!((gone.outcome, gone.degraded.len()), (Ending::NoModel, 3), "{}", gone.summary);
+    let view = after.view(id).await.expect("a view");
+    assert_eq!((view.spent().calls, view.spent().answers), (3, 0), "the three that hung, and none to a model that is gone");
+    assert_eq!(after.replay(id).await.expect("it replays").outcome, *gone);
 }
