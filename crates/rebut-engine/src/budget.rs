@@ -11,6 +11,7 @@ use crate::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
 
 /// What a debate may use at most; what is left out has no cap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -121,18 +122,75 @@ pub struct Budget {
     /// Calls for which room is kept until the closing steps.
     closing_calls: u32,
     books: Mutex<Books>,
+    /// Told when something that was held is free again.
+    settled: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Books {
     spent: Spent,
     held: Amount,
+    /// How many calls something is held for.
+    open: u32,
+}
+
+/// What is held for one call. Dropped before the call left it is given back; after that, it is charged in full, since nobody
+/// knows what the call used.
+#[derive(Debug)]
+pub struct Hold<'a> {
+    budget: &'a Budget,
+    amount: Amount,
+    state: Held,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    Before,
+    Sent,
+    Settled,
+}
+
+impl Hold<'_> {
+    /// How much.
+    pub fn amount(&self) -> Amount {
+        self.amount
+    }
+
+    /// The call leaves.
+    pub fn sent(&mut self) {
+        self.state = Held::Sent;
+    }
+
+    /// The call ended.
+    pub fn settle(mut self, used: Option<Amount>, may_be_billed: bool) {
+        self.state = Held::Settled;
+        self.budget.release(self.amount, |spent| spent.charge(self.amount, used, may_be_billed));
+    }
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        match self.state {
+            Held::Before => self.budget.release(self.amount, |spent| spent.calls -= 1),
+            Held::Sent => self.budget.release(self.amount, |spent| spent.charge(self.amount, None, true)),
+            Held::Settled => {}
+        }
+    }
+}
+
+/// A call that cannot be held.
+#[derive(Debug, PartialEq)]
+pub struct Refusal {
+    /// The cap it would break.
+    pub met: LimitMet,
+    /// Whether it might fit once the calls under way are settled: they are held at the most they could use.
+    pub may_pass: bool,
 }
 
 impl Budget {
     /// A budget with what an earlier run used.
     pub fn new(caps: Caps, closing_calls: u32, spent: Spent) -> Self {
-        Self { caps, closing_calls, books: Mutex::new(Books { spent, held: Amount::default() }) }
+        Self { caps, closing_calls, books: Mutex::new(Books { spent, ..Books::default() }), settled: Notify::new() }
     }
 
     /// Whether anything is capped at all.
@@ -140,36 +198,57 @@ impl Budget {
         !self.caps.is_empty()
     }
 
+    /// The same as `hold`, but a call that might fit later waits while others are under way.
+    pub async fn hold_or_wait(&self, most: Amount, is_closing: bool) -> Result<Hold<'_>, LimitMet> {
+        loop {
+            // Made before looking, so that nothing settled in between is missed.
+            let settled = self.settled.notified();
+            match self.hold(most, is_closing) {
+                Ok(hold) => return Ok(hold),
+                Err(refusal) if !refusal.may_pass => return Err(refusal.met),
+                Err(_) => settled.await,
+            }
+        }
+    }
+
     /// Holds the most a call may use, or says which cap it would break. Unless it is itself a closing call, room must be left
     /// for those: each is taken to be as large as this one.
-    pub fn hold(&self, most: Amount, is_closing: bool) -> Result<(), LimitMet> {
+    pub fn hold(&self, most: Amount, is_closing: bool) -> Result<Hold<'_>, Refusal> {
         let mut books = self.lock();
         let (spent, held) = (books.spent, books.held);
         let calls = 1 + if is_closing { 0 } else { u64::from(self.closing_calls) };
-        let tokens = spent.amount.tokens.saturating_add(held.tokens).saturating_add(most.tokens.saturating_mul(calls));
-        let cost = spent.amount.cost_usd + held.cost_usd + most.cost_usd * calls as f64;
         if let Some(cap) = self.caps.calls.filter(|cap| spent.calls + calls > *cap) {
-            return Err(LimitMet { limit: Limit::Calls, why: format!("the {cap} calls it may make are made") });
+            let met = LimitMet { limit: Limit::Calls, why: format!("the {cap} calls it may make are made") };
+            return Err(Refusal { met, may_pass: false });
         }
-        if let Some(cap) = self.caps.tokens.filter(|cap| tokens > *cap) {
+        let tokens = spent.amount.tokens.saturating_add(most.tokens.saturating_mul(calls));
+        if let Some(cap) = self.caps.tokens.filter(|cap| tokens.saturating_add(held.tokens) > *cap) {
             let why = format!("the next call might go past the cap of {cap} tokens ({} used)", spent.amount.tokens);
-            return Err(LimitMet { limit: Limit::Tokens, why });
+            return Err(Refusal { met: LimitMet { limit: Limit::Tokens, why }, may_pass: tokens <= cap });
         }
+        let cost = spent.amount.cost_usd + most.cost_usd * calls as f64;
         // Sums of prices are not exact; a billionth of a dollar is nobody's money.
-        if let Some(cap) = self.caps.cost_usd.filter(|cap| cost > cap + 1e-9) {
+        if let Some(cap) = self.caps.cost_usd.filter(|cap| cost + held.cost_usd > cap + 1e-9) {
             let why = format!("the next call might go past the cap of ${cap} (${:.4} used)", spent.amount.cost_usd);
-            return Err(LimitMet { limit: Limit::Cost, why });
+            return Err(Refusal { met: LimitMet { limit: Limit::Cost, why }, may_pass: cost <= cap + 1e-9 });
         }
         books.spent.calls += 1;
         books.held.add(most);
-        Ok(())
+        books.open += 1;
+        Ok(Hold { budget: self, amount: most, state: Held::Before })
     }
 
-    /// Settles a held call.
-    pub fn settle(&self, held: Amount, used: Option<Amount>, may_be_billed: bool) {
+    fn release(&self, amount: Amount, note: impl FnOnce(&mut Spent)) {
         let mut books = self.lock();
-        books.held.take(held);
-        books.spent.charge(held, used, may_be_billed);
+        books.held.take(amount);
+        books.open -= 1;
+        if books.open == 0 {
+            // Sums of prices are not exact, and nothing is held by nobody.
+            books.held = Amount::default();
+        }
+        note(&mut books.spent);
+        drop(books);
+        self.settled.notify_waiters();
     }
 
     fn lock(&self) -> MutexGuard<'_, Books> {
@@ -195,13 +274,14 @@ mod tests {
             let (mut open, mut billed, mut begun) = (Vec::new(), 0, 0);
             for (most, used, settle) in steps {
                 let most = Amount { tokens: most, cost_usd: most as f64 / 100.0 };
-                if budget.hold(most, false).is_ok() {
+                if let Ok(mut hold) = budget.hold(most, false) {
                     begun += 1;
-                    open.push((most, used.min(most.tokens)));
+                    hold.sent();
+                    open.push((hold, used.min(most.tokens)));
                 }
-                if settle && let Some((held, used)) = open.pop() {
+                if settle && let Some((hold, used)) = open.pop() {
                     billed += used;
-                    budget.settle(held, Some(Amount { tokens: used, cost_usd: used as f64 / 100.0 }), true);
+                    hold.settle(Some(Amount { tokens: used, cost_usd: used as f64 / 100.0 }), true);
                 }
                 let could_be: u64 = billed + open.iter().map(|(_, used)| used).sum::<u64>();
                 prop_assert!(could_be <= cap && begun <= calls);
@@ -212,13 +292,21 @@ mod tests {
     #[test]
     fn what_nobody_knows_is_charged_as_held() {
         let held = Amount { tokens: 100, cost_usd: 1.0 };
-        let budget = Budget::new(Caps { cost_usd: Some(1.5), ..Caps::default() }, 0, Spent::default());
-        assert_eq!(budget.hold(held, false), Ok(()));
-        assert!(budget.hold(held, false).is_err(), "while the first is under way");
-        budget.settle(held, None, false);
-        assert_eq!(budget.hold(held, false), Ok(()), "a refused call cost nothing");
-        budget.settle(held, None, true);
-        assert!(budget.hold(held, false).is_err_and(|stop| stop.limit == Limit::Cost && stop.why.contains("$1.5")), "a lost one may have");
+        let budget = Budget::new(Caps { cost_usd: Some(1.5), calls: Some(3), ..Caps::default() }, 0, Spent::default());
+        drop(budget.hold(held, false).expect("it fits"));
+        let mut first = budget.hold(held, false).expect("what never left is given back");
+        first.sent();
+        assert!(budget.hold(held, false).is_err_and(|refusal| refusal.may_pass), "while the first is under way");
+        first.settle(None, false);
+        let mut second = budget.hold(held, false).expect("a refused call cost nothing");
+        second.sent();
+        drop(second);
+        let refusal = budget.hold(held, false).expect_err("a lost one may have");
+        assert!(refusal.met.limit == Limit::Cost && refusal.met.why.contains("$1.5") && !refusal.may_pass, "{refusal:?}");
+        let free = Amount::default();
+        let _third = budget.hold(free, false).expect("the third call");
+        let refusal = budget.hold(free, false).expect_err("three are made");
+        assert!(refusal.met.limit == Limit::Calls && !refusal.may_pass, "calls do not come back: {refusal:?}");
     }
 
     #[test]
@@ -226,9 +314,9 @@ mod tests {
         let call = Amount { tokens: 100, cost_usd: 0.0 };
         for caps in [Caps { tokens: Some(350), ..Caps::default() }, Caps { calls: Some(3), ..Caps::default() }] {
             let budget = Budget::new(caps, 1, Spent::default());
-            assert_eq!([budget.hold(call, false), budget.hold(call, false)], [Ok(()), Ok(())], "{caps:?}");
+            let _two = [budget.hold(call, false).expect("the first"), budget.hold(call, false).expect("the second")];
             assert!(budget.hold(call, false).is_err(), "the last one is the closing step's: {caps:?}");
-            assert_eq!(budget.hold(call, true), Ok(()), "{caps:?}");
+            let _last = budget.hold(call, true).expect("the closing step's");
             assert!(budget.hold(call, true).is_err(), "and a cap is a cap: {caps:?}");
         }
     }

@@ -11,7 +11,7 @@ use crate::{
     family::family_of,
     journal::{Commit, Entry, Journal, RecordedTurn},
     lanes::Lanes,
-    model::{Deltas, FaultKind, Model},
+    model::{Deltas, Fault, FaultKind, Model},
     outcome::{Absence, Limit, LimitMet, Substitution},
     prompt::{Fence, Prompt},
     record::{Hash, Place},
@@ -28,12 +28,15 @@ use std::{
 };
 use tokio::{sync::watch, time::Instant};
 
+/// Models by name, or why there is none.
+pub(crate) type Opened = HashMap<Arc<str>, Result<Arc<dyn Model>, Fault>>;
+
 /// One debate while its format runs.
 pub struct Debate {
     pub(crate) id: DebateId,
     pub(crate) started: Arc<Started>,
     pub(crate) journal: Arc<Journal>,
-    pub(crate) models: HashMap<Arc<str>, Arc<dyn Model>>,
+    pub(crate) models: Opened,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) steer: watch::Receiver<Steer>,
     pub(crate) deltas: Deltas,
@@ -267,6 +270,17 @@ impl Debate {
         }
     }
 
+    /// Whether a person ended the debate.
+    pub(crate) fn check_cancelled(&self) -> Result<(), Halt> {
+        if *self.steer.borrow() == Steer::Cancel { Err(self.cancelled()) } else { Ok(()) }
+    }
+
+    /// The model of that name, or why there is none.
+    pub(crate) fn model(&self, name: &str) -> Result<&Arc<dyn Model>, Fault> {
+        let none = || Fault::new(FaultKind::Unavailable, format!("no model `{name}`"));
+        self.models.get(name).ok_or_else(none)?.as_ref().map_err(Clone::clone)
+    }
+
     /// The halt that a cancellation causes.
     pub(crate) fn cancelled(&self) -> Halt {
         let cancelled = self.journal.memory().cancelled.clone();
@@ -322,26 +336,15 @@ impl Debate {
         mut opening: Vec<Entry>,
     ) -> Result<Vec<Result<Said<R>, Absence>>, Halt> {
         let mut exchanges = Vec::with_capacity(asks.len());
-        // Whoever can still be paid for is asked; what they say is kept for when the debate goes on with more.
-        let mut stopped = None;
         for (agent, ask) in asks.iter() {
-            let turn = step.turn(&agent.name);
-            let recorded = self.recorded_turn(&turn, &ask.prompt)?;
-            let exchange = Exchange { debate: self, step, agent, turn, recorded };
-            match exchange.intent(&ask.prompt, &ask.schema) {
-                Ok(intent) => opening.extend(intent),
-                Err(halt) => {
-                    stopped.get_or_insert(halt);
-                    continue;
-                }
-            }
-            exchanges.push((exchange, ask));
+            exchanges.push((Exchange::new(self, step, agent, step.turn(&agent.name), &ask.prompt, &ask.schema)?, ask));
         }
         if let Some(stop) = self.stopped_in_recording(&exchanges) {
             return Err(stop);
         }
-        if !opening.is_empty() {
+        if !opening.is_empty() || exchanges.iter().any(|(exchange, _)| !exchange.is_over()) {
             self.check_steering()?;
+            opening.extend(exchanges.iter_mut().filter_map(|(exchange, _)| exchange.begin_at_once()));
             self.journal.append(opening, self.journal.commit_before_call().await).await?;
         }
         let calls = join_all(exchanges.into_iter().map(|(exchange, ask)| exchange.speak(ask)));
@@ -354,15 +357,15 @@ impl Debate {
                 }
             },
         };
-        let spoken: Result<Vec<_>, Halt> = spoken.into_iter().collect();
-        stopped.map_or(spoken, Err)
+        all_or_halt(spoken)
     }
 
     /// A recording that ends because something was used up ends there in a replay too.
     fn stopped_in_recording<R>(&self, asked: &[(Exchange<'_>, &Ask<R>)]) -> Option<Halt> {
         let recording = self.recording.as_ref()?;
         let stop = recording.stopped()?;
-        asked.iter().any(|(exchange, _)| recording.asked(&exchange.turn, 1).is_none()).then(|| Halt::Stopped(stop.clone()))
+        let never_came = |turn: &str| recording.asked(turn, 1).is_none() && recording.unsent(turn, 1).is_none();
+        asked.iter().any(|(exchange, _)| never_came(&exchange.turn)).then(|| Halt::Stopped(stop.clone()))
     }
 
     /// What is recorded of a turn, after making sure that it was asked the same.
@@ -439,6 +442,13 @@ impl Debate {
             }
         }
     }
+}
+
+/// What everybody said, or what ends the debate. A met cap comes last: it is only that who was not asked.
+fn all_or_halt<T>(spoken: Vec<Result<T, Halt>>) -> Result<Vec<T>, Halt> {
+    let (said, mut halts): (Vec<_>, Vec<_>) = spoken.into_iter().partition(Result::is_ok);
+    halts.sort_by_key(|halt| matches!(halt, Err(Halt::Stopped(_))));
+    halts.into_iter().chain(said).collect()
 }
 
 fn passed(decided: GateDecided) -> Result<GateDecided, Halt> {

@@ -212,6 +212,9 @@ pub struct TurnFailed {
     pub fault: Fault,
     /// Whether it is asked again.
     pub retry: bool,
+    /// Whether nothing was sent at this attempt: no call stands behind it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unsent: bool,
     /// Who is asked next, where that is somebody else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<Arc<str>>,

@@ -5,8 +5,8 @@ use crate::{
     budget::{Amount, Spent, may_be_billed},
     clock::Clock,
     error::Halt,
-    event::{Event, GateDecided, HumanCancelled, HumanNoted, Limits, Started, TurnCompleted},
-    model::Fault,
+    event::{Event, GateDecided, HumanCancelled, HumanNoted, Limits, Started, TurnCompleted, TurnFailed},
+    model::{Fault, FaultKind},
     outcome::Outcome,
     record::{Hash, Place, Record},
     seal::Seal,
@@ -37,7 +37,23 @@ struct End {
     queued: Vec<Entry>,
     /// Replies that survive a crash of the process but perhaps not a power cut yet.
     unsynced: bool,
+    under_way: Option<UnderWay>,
 }
+
+/// An append that was begun. It stays here until it is done: whoever waited for it may leave (a debate's time is over), and
+/// then the store may have written it although nobody was told. The next one to come finishes it first.
+struct UnderWay {
+    entries: Vec<Entry>,
+    now: Arc<str>,
+    session: Option<Box<Session>>,
+    seal: bool,
+    claim: Claim,
+    durability: Durability,
+    /// What the store is doing, and the end it leads to; nothing when the journal turned out to be longer than was known.
+    writing: Option<(Writing, u64, Hash)>,
+}
+
+type Writing = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
 /// One event to be appended.
 pub struct Entry {
@@ -127,8 +143,8 @@ pub struct RecordedTurn {
     pub failed: u32,
     /// How many of them with the model that is asked now.
     pub failed_here: u32,
-    /// Who is asked now, where that is not the agent's own model.
-    pub fallback: Option<Arc<str>>,
+    /// Who is asked now, as far as it is recorded.
+    pub model: Option<Arc<str>>,
     /// What is held for the call under way.
     held: Option<Amount>,
     /// Whether a call left and nothing came back before the record ends.
@@ -142,13 +158,14 @@ pub struct RecordedTurn {
 impl Journal {
     /// A journal with nothing in it yet.
     pub fn new(debate: DebateId, store: Arc<dyn Store>, clock: Arc<dyn Clock>, seal: Option<Arc<Seal>>) -> Self {
-        let end = End { count: 0, head: Hash::default(), queued: Vec::new(), unsynced: false };
+        let end = End { count: 0, head: Hash::default(), queued: Vec::new(), unsynced: false, under_way: None };
         Self { debate, store, clock, seal, end: end.into(), memory: Mutex::default(), grown: watch::Sender::new(0) }
     }
 
     /// Reads everything that is recorded after what is already known.
     pub async fn catch_up(&self) -> Result<(), Halt> {
         let mut end = self.end.lock().await;
+        self.finish(&mut end).await?;
         self.absorb_tail(&mut end).await
     }
 
@@ -160,6 +177,7 @@ impl Journal {
 
     async fn append_now(&self, entries: Vec<Entry>, commit: Commit) -> Result<u64, Halt> {
         let mut end = self.end.lock().await;
+        self.finish(&mut end).await?;
         let mut all = std::mem::take(&mut end.queued);
         if all.is_empty() {
             all = entries;
@@ -168,32 +186,67 @@ impl Journal {
         }
         let now = self.now();
         let session = commit.session.map(|make| Box::new(make(&now)));
-        let has_reply = all.iter().any(|entry| matches!(entry.event, Event::TurnCompleted(_)));
-        loop {
-            let mut append = self.chain(&end, &all, &now);
-            let head = append.records.last().map_or(end.head, |record| record.hash);
-            let count = append.after + append.records.len() as u64;
-            append.session.clone_from(&session);
-            append.claim = commit.claim.unwrap_or(Claim::Keep);
-            append.durability = commit.durability.unwrap_or(Durability::Process);
-            append.checkpoint = self.seal.as_ref().filter(|_| commit.seal).map(|seal| seal.close(self.debate, count, head));
-            let synced = append.durability == Durability::Power;
-            match self.store.append(append).await {
-                Ok(()) => {
-                    if end.count == 0 {
-                        self.memory().created_at.clone_from(&now);
-                    }
-                    (end.count, end.head) = (count, head);
-                    end.unsynced = !synced && (end.unsynced || has_reply);
-                    self.remember_steering(count - all.len() as u64, &all);
-                    self.grown.send_replace(count);
-                    return Ok(count);
+        let mut begun = UnderWay {
+            entries: all,
+            now,
+            session,
+            seal: commit.seal,
+            claim: commit.claim.unwrap_or(Claim::Keep),
+            durability: commit.durability.unwrap_or(Durability::Process),
+            writing: None,
+        };
+        begun.writing = Some(self.write(&end, &begun));
+        end.under_way = Some(begun);
+        self.finish(&mut end).await?;
+        Ok(end.count)
+    }
+
+    /// Sees the append under way through, if there is one.
+    async fn finish(&self, end: &mut End) -> Result<(), Halt> {
+        while let Some(begun) = &mut end.under_way {
+            let Some((writing, count, head)) = &mut begun.writing else {
+                self.absorb_tail(end).await?;
+                if let Some(mut begun) = end.under_way.take() {
+                    begun.writing = Some(self.write(end, &begun));
+                    end.under_way = Some(begun);
                 }
+                continue;
+            };
+            let (result, count, head) = (writing.as_mut().await, *count, *head);
+            match result {
+                Ok(()) => self.written(end, count, head),
                 // Somebody steered the debate from elsewhere: take that in and append behind it.
-                Err(StoreError::Conflict { .. }) => self.absorb_tail(&mut end).await?,
-                Err(error) => return Err(error.into()),
+                Err(StoreError::Conflict { .. }) => begun.writing = None,
+                Err(error) => {
+                    end.under_way = None;
+                    return Err(error.into());
+                }
             }
         }
+        Ok(())
+    }
+
+    fn write(&self, end: &End, begun: &UnderWay) -> (Writing, u64, Hash) {
+        let mut append = self.chain(end, &begun.entries, &begun.now);
+        let head = append.records.last().map_or(end.head, |record| record.hash);
+        let count = append.after + append.records.len() as u64;
+        append.session.clone_from(&begun.session);
+        (append.claim, append.durability) = (begun.claim, begun.durability);
+        append.checkpoint = self.seal.as_ref().filter(|_| begun.seal).map(|seal| seal.close(self.debate, count, head));
+        let store = self.store.clone();
+        (Box::pin(async move { store.append(append).await }), count, head)
+    }
+
+    fn written(&self, end: &mut End, count: u64, head: Hash) {
+        let Some(begun) = end.under_way.take() else { return };
+        if end.count == 0 {
+            self.memory().created_at.clone_from(&begun.now);
+        }
+        (end.count, end.head) = (count, head);
+        let has_reply = begun.entries.iter().any(|entry| matches!(entry.event, Event::TurnCompleted(_)));
+        end.unsynced = begun.durability != Durability::Power && (end.unsynced || has_reply);
+        self.remember_steering(count - begun.entries.len() as u64, &begun.entries);
+        self.grown.send_replace(count);
     }
 
     /// Keeps an event for the next append: facts the format derives need no commit of their own.
@@ -203,7 +256,9 @@ impl Journal {
 
     /// How to append before a call leaves: replies it builds on must be on the disk.
     pub async fn commit_before_call(&self) -> Commit {
-        let builds_on_replies = self.end.lock().await.unsynced;
+        let end = self.end.lock().await;
+        // What is being written may be a reply too.
+        let builds_on_replies = end.unsynced || end.under_way.is_some();
         let durability = if builds_on_replies { Durability::Power } else { Durability::Process };
         Commit { durability: Some(durability), ..Commit::default() }
     }
@@ -319,23 +374,18 @@ impl Memory {
                 self.rounds_started.insert(round.step, round.notes);
             }
             Some(Event::TurnStarted(started)) => {
+                self.spent.calls += 1;
                 let turn = self.turns.entry(started.turn).or_default();
                 turn.prompt = Some(started.prompt);
-                self.spent.calls += 1;
+                if turn.model.as_ref().is_some_and(|model| *model != started.model) {
+                    turn.failed_here = 0;
+                }
+                turn.model = Some(started.model);
                 // A call that never came back may have been billed.
                 self.spent.charge(turn.held.take().unwrap_or_default(), None, std::mem::replace(&mut turn.in_flight, true));
                 turn.held = started.held;
             }
-            Some(Event::TurnFailed(failed)) => {
-                let turn = self.turns.entry(failed.turn).or_default();
-                turn.in_flight = false;
-                turn.failed = turn.failed.max(failed.attempt);
-                turn.failed_here = if failed.fallback.is_some() { 0 } else { turn.failed_here + 1 };
-                turn.fallback = failed.fallback.or(turn.fallback.take());
-                let used = failed.fault.usage.as_deref().map(|usage| Amount::of(usage, None));
-                self.spent.charge(turn.held.take().unwrap_or_default(), used, may_be_billed(failed.fault.kind));
-                turn.given_up = (!failed.retry).then_some(failed.fault);
-            }
+            Some(Event::TurnFailed(failed)) => self.absorb_failure(*failed),
             Some(Event::TurnCompleted(completed)) => {
                 let turn = self.turns.entry(completed.turn.clone()).or_default();
                 turn.in_flight = false;
@@ -362,6 +412,23 @@ impl Memory {
             }
             Some(Event::HumanAnswered(_) | Event::HumanMarked(_) | Event::EventRedacted(_)) | None => {}
         }
+    }
+
+    fn absorb_failure(&mut self, failed: TurnFailed) {
+        let turn = self.turns.entry(failed.turn).or_default();
+        let lost = std::mem::replace(&mut turn.in_flight, false) && failed.unsent;
+        let used = failed.fault.usage.as_deref().map(|usage| Amount::of(usage, None));
+        self.spent.charge(turn.held.take().unwrap_or_default(), used, lost || may_be_billed(failed.fault.kind));
+        // Journals of before hold spared attempts as calls.
+        if failed.fault.kind == FaultKind::Spared && !failed.unsent {
+            self.spent.calls = self.spent.calls.saturating_sub(1);
+        }
+        if !failed.unsent {
+            turn.failed = turn.failed.max(failed.attempt);
+        }
+        turn.failed_here = if failed.fallback.is_some() { 0 } else { turn.failed_here + 1 };
+        turn.model = failed.fallback.or(turn.model.take());
+        turn.given_up = (!failed.retry).then_some(failed.fault);
     }
 
     /// The first recorded decision is the decision.

@@ -218,8 +218,10 @@ pub enum FaultKind {
     RateLimited,
     /// The provider failed (5xx).
     Server,
-    /// The connection failed, or broke before the first byte of an answer.
+    /// The connection broke before the first byte of an answer: what was sent may have been paid for.
     Network,
+    /// No connection could be made: nothing was sent.
+    Unreachable,
     /// The answer broke off, or its end is missing: it may have been paid for, and it is no answer.
     Incomplete,
     /// Money or quota is used up (402, spend limits): waiting does not help.
@@ -254,7 +256,7 @@ impl FaultKind {
     /// What to do about it.
     pub fn remedy(self) -> Remedy {
         match self {
-            Self::RateLimited | Self::Server | Self::Network | Self::Empty | Self::Spared => Remedy::Retry,
+            Self::RateLimited | Self::Server | Self::Network | Self::Unreachable | Self::Empty | Self::Spared => Remedy::Retry,
             Self::Timeout | Self::Incomplete => Remedy::RetryOnce,
             Self::Quota | Self::Auth | Self::NotFound | Self::BadRequest | Self::TooLong | Self::TooLarge | Self::Unavailable => {
                 Remedy::Fallback
@@ -275,6 +277,7 @@ impl FaultKind {
             Self::RateLimited => "rate limited",
             Self::Server => "provider failed",
             Self::Network => "connection failed",
+            Self::Unreachable => "no connection",
             Self::Incomplete => "answer broke off",
             Self::Quota => "quota used up",
             Self::TooLong => "prompt too long",

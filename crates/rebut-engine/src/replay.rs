@@ -7,7 +7,7 @@ use crate::{
     record::Record,
 };
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -16,6 +16,9 @@ use std::{
 pub struct Recording {
     turns: HashMap<(String, u32), Result<Arc<TurnCompleted>, Fault>>,
     asked: HashMap<(String, u32), Arc<str>>,
+    unsent: HashMap<(String, u32), Fault>,
+    /// Failed attempts after which another was to follow.
+    to_go_on: HashSet<(String, u32)>,
     stopped: Option<LimitMet>,
     notes: HashMap<String, Vec<HumanNoted>>,
     gates: HashMap<String, GateDecided>,
@@ -37,7 +40,15 @@ impl Recording {
                 Some(Event::TurnCompleted(completed)) => {
                     recording.turns.insert((completed.turn.to_string(), completed.attempt), Ok(completed));
                 }
+                // Whoever was passed over for another model left no attempt behind.
+                Some(Event::TurnFailed(failed)) if failed.unsent && failed.retry => {}
+                Some(Event::TurnFailed(failed)) if failed.unsent => {
+                    recording.unsent.insert((failed.turn.to_string(), failed.attempt), failed.fault);
+                }
                 Some(Event::TurnFailed(failed)) => {
+                    if failed.retry {
+                        recording.to_go_on.insert((failed.turn.to_string(), failed.attempt));
+                    }
                     recording.turns.insert((failed.turn.to_string(), failed.attempt), Err(failed.fault));
                 }
                 Some(Event::HumanNoted(note)) => {
@@ -64,9 +75,20 @@ impl Recording {
         self.asked.get(&key).cloned().or_else(|| ended.as_ref().ok().map(|completed| completed.model.clone()))
     }
 
+    /// Why that attempt was given up before anything was sent, if it was.
+    pub fn unsent(&self, turn: &str, attempt: u32) -> Option<&Fault> {
+        self.unsent.get(&(turn.to_owned(), attempt))
+    }
+
     /// Why the recorded debate was stopped, if it was.
     pub fn stopped(&self) -> Option<&LimitMet> {
         self.stopped.as_ref()
+    }
+
+    /// The same if it was stopped after that attempt, before the next one came.
+    pub fn stopped_after(&self, turn: &str, attempt: u32) -> Option<&LimitMet> {
+        let next_came = self.asked(turn, attempt + 1).is_some() || self.unsent(turn, attempt + 1).is_some();
+        self.stopped().filter(|_| !next_came && self.to_go_on.contains(&(turn.to_owned(), attempt)))
     }
 
     /// Notes that the round was the first to hear.

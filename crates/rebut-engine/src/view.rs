@@ -4,7 +4,7 @@ use crate::{
     DebateId,
     budget::may_be_billed,
     event::{DebateResumed, Event, GateOpened, HumanAnswered, HumanMarked, HumanNoted, Position, Started, Tally, TurnCompleted},
-    model::{Fault, Usage},
+    model::{Fault, FaultKind, Usage},
     outcome::{Absence, Ending, Outcome},
     record::Record,
     store::{Session, Status, TurnRow},
@@ -94,7 +94,9 @@ pub struct TurnView {
     pub model: String,
     /// When it was first asked.
     pub asked_at: Arc<str>,
-    /// Failed attempts.
+    /// Requests made.
+    pub calls: u32,
+    /// Failed attempts, those included where nothing was sent.
     pub faults: Vec<Fault>,
     /// The reply as it came; empty while it is awaited, or if it never came.
     pub text: String,
@@ -125,8 +127,10 @@ pub enum TurnState {
 /// Use of a whole debate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Spent {
-    /// Calls that returned an answer.
+    /// Requests made, failed ones included.
     pub calls: u32,
+    /// How many of them brought an answer.
+    pub answers: u32,
     /// Input tokens that were not cached.
     pub input_tokens: u64,
     /// Input tokens read from a cache.
@@ -234,6 +238,7 @@ impl View {
     pub fn spent(&self) -> Spent {
         let mut spent = Spent { cost_usd: Some(0.0), ..Spent::default() };
         for turn in &self.turns {
+            spent.calls += turn.calls;
             if turn.possibly_paid_twice {
                 spent.possibly_paid_twice.push(turn.turn.clone());
             }
@@ -246,7 +251,7 @@ impl View {
             if turn.state != TurnState::Done || turn.copied {
                 continue;
             }
-            spent.calls += 1;
+            spent.answers += 1;
             match &turn.usage {
                 Some(usage) => spent.add(usage),
                 None => {
@@ -286,11 +291,14 @@ impl View {
             Event::TurnStarted(started) => {
                 let turn = self.turn_mut(&started.turn, record);
                 turn.model = started.model.to_string();
+                turn.calls += 1;
                 turn.state = TurnState::Thinking;
                 turn.possibly_paid_twice |= started.possibly_paid_twice;
             }
             Event::TurnFailed(failed) => {
                 let turn = self.turn_mut(&failed.turn, record);
+                // Journals of before hold spared attempts as calls.
+                turn.calls -= u32::from(failed.fault.kind == FaultKind::Spared && !failed.unsent).min(turn.calls);
                 turn.faults.push(failed.fault);
                 turn.state = if failed.retry { TurnState::Thinking } else { TurnState::Failed };
             }

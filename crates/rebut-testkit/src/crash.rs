@@ -89,7 +89,7 @@ fn recorded_calls(records: &[Record]) -> BTreeSet<(String, u32)> {
     let events = records.iter().filter_map(|record| record.event().expect("events can be read"));
     let ended = events.filter_map(|event| match event {
         Event::TurnCompleted(completed) => Some((completed.turn.to_string(), completed.attempt)),
-        Event::TurnFailed(failed) => Some((failed.turn.to_string(), failed.attempt)),
+        Event::TurnFailed(failed) if !failed.unsent => Some((failed.turn.to_string(), failed.attempt)),
         _ => None,
     });
     ended.collect()

@@ -4,7 +4,7 @@ use crate::{cli::GlobalArgs, paint::Paint, text::padded};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use rebut_engine::{
     clean::{on_one_line, shortened},
-    event::Event,
+    event::{Event, TurnFailed},
     model::Delta,
     record::Record,
     view::BLIND_PHASE,
@@ -120,8 +120,7 @@ impl Spinners {
                 self.end(&completed.turn, &format!("{} ({:.1} s{usage})", peek(&completed.text), completed.ms as f64 / 1000.0));
             }
             Event::TurnFailed(failed) => {
-                let again = if failed.retry { ", asking again" } else { "" };
-                self.end(&failed.turn, &format!("{}{again}", on_one_line(&failed.fault.to_string())));
+                self.end(&failed.turn, &format!("{}{}", on_one_line(&failed.fault.to_string()), what_follows(failed)));
             }
             _ => {}
         }
@@ -169,12 +168,9 @@ pub fn line(record: &Record, event: &Event) -> String {
             format!("round {}, {}: {}", record.round.unwrap_or(0), record.phase.as_deref().unwrap_or(&round.step), round.agents.join(", "))
         }
         Event::TurnStarted(started) => format!("{} asked ({})", started.turn, on_one_line(&started.model)),
-        Event::TurnFailed(failed) => format!(
-            "{} failed: {}{}",
-            failed.turn,
-            on_one_line(&failed.fault.to_string()),
-            if failed.retry { ", asking again" } else { "" }
-        ),
+        Event::TurnFailed(failed) => {
+            format!("{} failed: {}{}", failed.turn, on_one_line(&failed.fault.to_string()), what_follows(failed))
+        }
         Event::TurnCompleted(completed) => {
             format!("{} answered in {:.1} s: {}", completed.turn, completed.ms as f64 / 1000.0, peek(&completed.text))
         }
@@ -219,4 +215,13 @@ pub fn line(record: &Record, event: &Event) -> String {
 
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
+
+/// Who is asked after a failed attempt.
+fn what_follows(failed: &TurnFailed) -> String {
+    match &failed.fallback {
+        Some(model) => format!(", asking {}", on_one_line(model)),
+        None if failed.retry => ", asking again".to_owned(),
+        None => String::new(),
+    }
 }

@@ -73,7 +73,10 @@ pub fn cost_line(view: &View) -> String {
     let spent = view.spent();
     let mut parts = vec![
         money(&spent),
-        plural(spent.calls.into(), "call"),
+        match spent.calls - spent.answers.min(spent.calls) {
+            0 => plural(spent.calls.into(), "call"),
+            _ => format!("{}, {} answered", plural(spent.calls.into(), "call"), spent.answers),
+        },
         format!("{} in {} out", thousands(spent.input_tokens + spent.cached_tokens), thousands(spent.output_tokens)),
     ];
     if let Some(seconds) = seconds(view) {

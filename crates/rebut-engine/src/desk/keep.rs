@@ -92,7 +92,7 @@ impl Desk {
         let journal = Arc::new(desk.inner.journal(id));
         let first = Entry::new(Place::default(), Event::DebateStarted(started.clone()));
         journal.append(vec![first], Commit::default()).await?;
-        let models = desk.open_all(&started).into_iter().filter_map(|(name, model)| Some((name, model.ok()?))).collect();
+        let models = desk.open_all(&started);
         let (_keep, steer) = channel::channel(Steer::Run);
         let debate = desk.debate(id, started, models, journal.clone(), steer, Deltas::default(), Some(recording), true);
         let result = (format.run)(&debate).await;

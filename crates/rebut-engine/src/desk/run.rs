@@ -5,12 +5,12 @@ use crate::{
     DebateId,
     agent::Agent,
     budget::{ANSWER_TOKENS, Budget, Caps},
-    debate::{Debate, SaidSoFar, Steer},
+    debate::{Debate, Opened, SaidSoFar, Steer},
     error::{DeskError, Halt},
     event::{DebatePaused, DebateResumed, Event, Limits, Started},
     formats::Format,
     journal::{Commit, Entry, Journal},
-    model::{Deltas, Fault, FaultKind, Model},
+    model::{Deltas, Fault, FaultKind},
     outcome::{Ending, Outcome},
     prompt::Fence,
     record::Place,
@@ -18,16 +18,11 @@ use crate::{
     store::{Claim, Durability},
     view,
 };
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tokio::{sync::watch as channel, time::Instant};
 
 /// The program's name and version, as journals hold it.
 pub const ENGINE: &str = concat!("rebut ", env!("CARGO_PKG_VERSION"));
-
-/// Models by name.
-pub(super) type Opened = HashMap<Arc<str>, Arc<dyn Model>>;
-
-type Opening = (Arc<str>, Result<Arc<dyn Model>, Fault>);
 
 impl Desk {
     /// Starts a debate: pins everything, records it, and runs the format in the background.
@@ -82,7 +77,7 @@ impl Desk {
         };
         let cancelled = journal.memory().cancelled.clone();
         // A model that is gone only fails its own turns.
-        let models: Opened = self.open_all(&started).into_iter().filter_map(|(name, model)| Some((name, model.ok()?))).collect();
+        let models = self.open_all(&started);
         if let Some(limits) = resumed.limits {
             check_prices(&limits.caps, &models)?;
             journal.memory().limits = Some(limits);
@@ -144,7 +139,7 @@ impl Desk {
             limits,
             input: start.input,
             config: start.config,
-            agents: start.agents.into_iter().map(|agent| bounded(agent, &limits.caps)).collect(),
+            agents: start.agents.into_iter().map(|agent| each_model_once(bounded(agent, &limits.caps))).collect(),
             prompts: format.prompt_hashes(),
             seed: start.seed.unwrap_or_else(|| u64::from_le_bytes(DebateId::new().as_bytes()[..8].try_into().unwrap_or_default())),
             marker: Fence::random_marker(),
@@ -152,23 +147,19 @@ impl Desk {
             initiated_by: start.initiated_by,
             forked_from: None,
         };
-        let mut models = HashMap::new();
-        for (name, model) in self.open_all(&started) {
-            let asks = |agent: &&Agent| agent.model == name || agent.fallbacks.iter().any(|other| **other == *name);
-            let agent = started.agents.iter().find(asks).map(|agent| agent.name.to_string()).unwrap_or_default();
-            models.insert(name, model.map_err(|fault| DeskError::NoModel { agent, fault })?);
+        let models = self.open_all(&started);
+        for agent in &started.agents {
+            check_models(agent, &models)?;
         }
         check_prices(&limits.caps, &models)?;
-        let rehearsal = models.values().any(|model| model.is_rehearsal());
+        let rehearsal = models.values().flatten().any(|model| model.is_rehearsal());
         Ok((Started { rehearsal, ..started }, models))
     }
 
-    pub(super) fn open_all(&self, started: &Started) -> Vec<Opening> {
+    pub(super) fn open_all(&self, started: &Started) -> Opened {
         let own = started.agents.iter().map(|agent| agent.model.clone());
         let fallbacks = started.agents.iter().flat_map(|agent| &agent.fallbacks).map(|name| name.as_str().into());
-        let mut names: Vec<Arc<str>> = own.chain(fallbacks).collect();
-        names.sort();
-        names.dedup();
+        let names: BTreeSet<Arc<str>> = own.chain(fallbacks).collect();
         names.into_iter().map(|name| (name.clone(), self.inner.models.open(&name))).collect()
     }
 
@@ -268,12 +259,33 @@ fn bounded(agent: Agent, caps: &Caps) -> Agent {
     Agent { max_tokens: agent.max_tokens.or(needed.then_some(ANSWER_TOKENS)), ..agent }
 }
 
+/// A model that comes again in its own chain of fallbacks would be asked in a circle.
+fn each_model_once(mut agent: Agent) -> Agent {
+    let mut seen = BTreeSet::from([agent.model.to_string()]);
+    agent.fallbacks.retain(|name| seen.insert(name.clone()));
+    agent
+}
+
+/// An agent needs a model that can be had, and none that could never be.
+fn check_models(agent: &Agent, models: &Opened) -> Result<(), DeskError> {
+    let chain = || std::iter::once(&*agent.model).chain(agent.fallbacks.iter().map(String::as_str)).filter_map(|name| models.get(name));
+    let first_fault = chain().find_map(|model| model.as_ref().err());
+    // A key or a program that is missing here is what fallbacks are for; a name that means nothing is a mistake.
+    let can_be_done_without = |fault: &Fault| matches!(fault.kind, FaultKind::Auth | FaultKind::Unavailable);
+    let served = chain().any(Result::is_ok) && chain().all(|model| model.as_ref().err().is_none_or(can_be_done_without));
+    match first_fault {
+        Some(fault) if !served => Err(DeskError::NoModel { agent: agent.name.to_string(), fault: fault.clone() }),
+        _ => Ok(()),
+    }
+}
+
 /// A model whose price nobody knows cannot run under a cap on money, unless the user says so.
 fn check_prices(caps: &Caps, models: &Opened) -> Result<(), DeskError> {
     if caps.cost_usd.is_none() || caps.unknown_prices {
         return Ok(());
     }
-    let unknown = models.iter().filter(|(_, model)| model.price().is_none()).map(|(name, _)| name.to_string());
+    let unknown =
+        models.iter().filter(|(_, model)| model.as_ref().is_ok_and(|model| model.price().is_none())).map(|(name, _)| name.to_string());
     match unknown.collect::<Vec<_>>() {
         none if none.is_empty() => Ok(()),
         names => Err(DeskError::UnknownPrices(names)),

@@ -14,6 +14,8 @@ pub struct Watch {
     grown: Option<channel::Receiver<u64>>,
     elsewhere: channel::Receiver<u64>,
     over: bool,
+    /// Whether it ran here and does not any more: then nothing more comes, whatever its last event is.
+    gone: bool,
 }
 
 impl Desk {
@@ -28,7 +30,7 @@ impl Desk {
             (records, rest.into())
         };
         let over = seen.iter().fold(false, is_over);
-        Ok(Watch { desk: self.clone(), id, seen: after, waiting, grown, elsewhere, over })
+        Ok(Watch { desk: self.clone(), id, seen: after, waiting, grown, elsewhere, over, gone: false })
     }
 }
 
@@ -58,7 +60,7 @@ impl Watch {
             if !self.waiting.is_empty() {
                 continue;
             }
-            if self.over {
+            if self.over || self.gone {
                 return Ok(None);
             }
             self.wait().await?;
@@ -66,20 +68,14 @@ impl Watch {
     }
 
     async fn wait(&mut self) -> Result<(), DeskError> {
-        let gone = match &mut self.grown {
-            Some(grown) => tokio::select! {
-                changed = grown.changed() => changed.is_err(),
-                _ = self.elsewhere.changed() => false,
-            },
-            None => {
-                let stopped = self.elsewhere.changed().await.is_err();
-                return if stopped { Err(DeskError::WrongState("the desk was closed".to_owned())) } else { Ok(()) };
-            }
+        let Some(grown) = &mut self.grown else {
+            let stopped = self.elsewhere.changed().await.is_err();
+            return if stopped { Err(DeskError::WrongState("the desk was closed".to_owned())) } else { Ok(()) };
         };
-        if gone {
-            // The run ended without a last event (its journal could not be written): what is there is all.
-            self.grown = None;
-            self.over = self.desk.inner.store.load(self.id, self.seen).await?.is_empty();
+        tokio::select! {
+            // A run that ends without a last event (its journal could not be written) leaves what is there, and that is all.
+            changed = grown.changed() => self.gone = changed.is_err(),
+            _ = self.elsewhere.changed() => {}
         }
         Ok(())
     }

@@ -69,8 +69,9 @@ pub fn markdown(view: &View) -> String {
     let _ = writeln!(text, "- Began {}{}", view.created_at, view.ended_at.as_ref().map(|at| format!(", ended {at}")).unwrap_or_default());
     let _ = writeln!(
         text,
-        "- {} calls, {} input and {} output tokens, cost {}",
+        "- {} calls, {} answered, {} input and {} output tokens, cost {}",
         spent.calls,
+        spent.answers,
         spent.input_tokens + spent.cached_tokens,
         spent.output_tokens,
         cost(spent.cost_usd)

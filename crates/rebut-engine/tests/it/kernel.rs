@@ -29,7 +29,7 @@ use std::{
 };
 use tokio::sync::Notify;
 
-fn case(name: &str) -> Case {
+pub fn case(name: &str) -> Case {
     Case::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/decide").join(name))
 }
 
@@ -86,7 +86,7 @@ impl Model for Overheard {
     }
 }
 
-struct Only(Arc<dyn Model>);
+pub struct Only(pub Arc<dyn Model>);
 
 impl Models for Only {
     fn open(&self, _: &str) -> Result<Arc<dyn Model>, Fault> {

@@ -64,11 +64,14 @@ impl Caller {
 
     /// The request could not be made, or the connection broke before anything came.
     fn unsent(&self, error: &reqwest::Error) -> Fault {
-        if error.is_connect() && error.is_timeout() {
-            return self.late(Limit::Connect(self.endpoint.timeouts.connect()), false);
+        if !error.is_connect() {
+            return self.fault(FaultKind::Network, &chain(error));
         }
-        let at = if error.is_connect() { format!("cannot connect to {}: ", self.endpoint.base_url) } else { String::new() };
-        self.fault(FaultKind::Network, &format!("{at}{}", chain(error)))
+        let why = match error.is_timeout() {
+            true => Limit::Connect(self.endpoint.timeouts.connect()).to_string(),
+            false => format!("cannot connect to {}: {}", self.endpoint.base_url, chain(error)),
+        };
+        self.fault(FaultKind::Unreachable, &why)
     }
 
     /// A deadline passed. Whoever had begun to answer may be paid for it.

@@ -281,7 +281,7 @@ async fn broken_connections_leave_evidence_or_nothing() {
     assert_eq!(fault.kind, FaultKind::Incomplete, "{fault}");
     server.await.expect("the server ended, and with it the port");
     let fault = Asking::new().ask(&model(endpoint(base_url.clone()), "m")).await.expect_err("nobody there");
-    assert_eq!(fault.kind, FaultKind::Network);
+    assert_eq!(fault.kind, FaultKind::Unreachable);
     assert!(fault.message.contains(&format!("cannot connect to {base_url}")), "{fault}");
 }
 

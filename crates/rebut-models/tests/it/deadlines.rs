@@ -55,6 +55,6 @@ async fn nobody_taking_the_connection_is_a_deadline_too() {
     let timeouts = Timeouts { connect: Some(SOON), ..Timeouts::default() };
     let closed = Endpoint { timeouts, ..endpoint(&ROWS[0], format!("http://{address}/v1")) };
     let fault = Asking::new().ask(&model(closed)).await.expect_err("no connection");
-    assert_eq!(fault.kind, FaultKind::Timeout, "{fault}");
+    assert_eq!(fault.kind, FaultKind::Unreachable, "{fault}");
     assert!(fault.message.contains("no connection within 0.2 s (timeouts.connect)"), "{fault}");
 }

@@ -16,7 +16,7 @@ use rebut_engine::{
     formats::{arms::ArmResult, decide},
     outcome::Ending,
     report,
-    view::{TurnState, View},
+    view::View,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -75,9 +75,10 @@ pub async fn compare(
     Ok((id, follow::exit_code(outcome.outcome, args)))
 }
 
-/// The arm's request: the same panel, question, options and seed, what is left of the caps, and as many calls as the debate made.
+/// The arm's request: the same panel, question, options and seed, what is left of the caps, and as many calls as brought the debate
+/// an answer.
 fn arm_start(app: &App, start: &Start, debate: &View, arm: Arm) -> Result<Start, CliError> {
-    let calls = debate.spent().calls.max(1);
+    let calls = debate.spent().answers.max(1);
     let agents = u32::try_from(start.agents.len()).unwrap_or(u32::MAX).max(1);
     let mut config = app.config.format(arm.format())?;
     match arm {
@@ -107,12 +108,11 @@ fn arm_start(app: &App, start: &Start, debate: &View, arm: Arm) -> Result<Start,
 fn what_is_left(limits: Limits, debate: &View) -> Limits {
     let spent = debate.spent();
     let tokens = spent.input_tokens + spent.cached_tokens + spent.output_tokens;
-    let calls = debate.turns.iter().map(|turn| turn.faults.len() as u64 + u64::from(turn.state == TurnState::Done)).sum();
     let known: f64 = debate.turns.iter().filter_map(|turn| turn.usage.as_ref()?.cost_usd).sum();
     let caps = Caps {
         cost_usd: limits.caps.cost_usd.map(|cost| (cost - known).max(0.0)),
         tokens: limits.caps.tokens.map(|cap| cap.saturating_sub(tokens)),
-        calls: limits.caps.calls.map(|cap| cap.saturating_sub(calls)),
+        calls: limits.caps.calls.map(|cap| cap.saturating_sub(spent.calls.into())),
         ..limits.caps
     };
     let elapsed = text::seconds(debate).unwrap_or_default().ceil() as u64;

@@ -45,7 +45,7 @@ fn arms_end_as_their_rules_say() {
         ("poll", &["--samples", "9"], nine, 0, "majority", Some("B"), 9, None),
         ("poll", &["--samples", "9", "--batch", "3"], nine, 0, "majority", Some("B"), 6, Some(3)),
         ("poll", &["--samples", "9", "--batch", "3", "--set", "poll.early_stop=false"], nine, 0, "majority", Some("B"), 9, None),
-        ("poll", &["--timeout", "1"], &[("answer 1/risk", "A"), ("answer 1/*", "!timeout")], 1, "no_quorum", None, 1, None),
+        ("poll", &["--timeout", "1"], &[("answer 1/risk", "A"), ("answer 1/*", "!timeout")], 1, "no_quorum", None, 3, None),
         ("society", &["--rounds", "3"], firm, 0, "majority", Some("B"), 6, Some(3)),
         ("society", &["--rounds", "3", "--set", "society.stop=never"], firm, 0, "consensus", Some("C"), 9, None),
         ("society", &[], &[("answer/*", "A")], 0, "consensus", Some("A"), 3, Some(3)),

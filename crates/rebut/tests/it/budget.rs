@@ -82,7 +82,7 @@ async fn a_debate_stopped_at_a_cap_goes_on_to_the_same_end() {
     let uninterrupted = rebut.json(0, &[ASK, &["--json"]].concat());
     assert_eq!((&uninterrupted["outcome"], server.seen().len()), (&Value::from("consensus"), 6));
 
-    for (flag, cap) in [("--max-calls", "3"), ("--max-cost", "0.12"), ("--max-tokens", "6000"), ("--max-time", "1s")] {
+    for (flag, cap) in [("--max-calls", "3"), ("--max-cost", "0.045"), ("--max-tokens", "2500"), ("--max-time", "1s")] {
         let is_time = flag == "--max-time";
         hangs.store(is_time, Ordering::SeqCst);
         let before = server.seen().len();

@@ -130,7 +130,7 @@ fn debates_end_as_their_rules_say() {
             &["--timeout", "1"],
             0,
             "consensus",
-            2,
+            3,
             &[("value", "timeout")],
         ),
         (
@@ -139,7 +139,7 @@ fn debates_end_as_their_rules_say() {
             &["--timeout", "1"],
             1,
             "no_quorum",
-            0,
+            3,
             &[("risk", "timeout"), ("value", "timeout"), ("effort", "timeout")],
         ),
         ("one clarification helps", repaired, &[], 0, "consensus", 4, &[]),

@@ -148,3 +148,26 @@ fn a_project_starts_no_program_before_it_is_trusted_and_only_as_it_was_read() {
     rebut.write("chosen.toml", section);
     assert_eq!(rebut.run(&[&["--config", "chosen.toml"], ask].concat()).code, 0, "a file named by the user is the user's choice");
 }
+
+#[test]
+fn a_judge_without_its_key_is_answered_for_by_its_fallback() {
+    let rebut = Rebut::new();
+    rebut.write("debate.md", &format!("# d\n\n## *\n```json\n{}\n```\n", recommends("A")));
+    let member = |role: &str, rest: &str| format!("{{ role = \"{role}\", model = \"openai:gpt-5\"{rest} }}");
+    let panel = |rest: &str| {
+        let members = ["risk", "value"].map(|role| member(role, rest)).join(", ");
+        rebut.write("rebut.toml", &format!("[defaults]\npanel = \"two\"\n[panels.two]\nmembers = [{members}]\n"));
+    };
+    panel(", fallbacks = [\"script:debate.md\"]");
+    let result = rebut.json(0, &[ASK, &["--json"]].concat());
+    assert_eq!((&result["outcome"], &result["degraded"]), (&"consensus".into(), &Value::Array(Vec::new())));
+    let substituted = &result["substituted"][0];
+    assert_eq!((&substituted["from"], &substituted["to"]), (&"openai:gpt-5".into(), &"script:debate.md".into()));
+    let events = rebut.events(result["debate_id"].as_str().expect("an id"));
+    let failed = events.iter().find(|event| event["type"] == "turn.failed").expect("why the own model was not asked");
+    assert!(failed["data"]["fault"]["message"].as_str().is_some_and(|why| why.contains("OPENAI_API_KEY")), "{failed}");
+    panel("");
+    let refused = rebut.run(ASK);
+    assert_eq!(refused.code, 4, "{}", refused.stderr);
+    assert!(refused.stderr.contains("OPENAI_API_KEY"), "{}", refused.stderr);
+}
