@@ -66,7 +66,7 @@ pub async fn ask(format: &str, global: &GlobalArgs, args: AskArgs) -> Result<u8,
     let (input, feature_dir) = input(&args, &app).await?;
     let config = app.config.format(format)?;
     let registry = Arc::new(app.registry()?);
-    let wants_auto = panel::wants_auto(&args.panel, &app.config);
+    let wants_auto = panel::wants_auto(&args.panel, &app.config)?;
     let available = if wants_auto { auto::candidates(&registry, &app.clis).await } else { Vec::new() };
     let panel = panel::choose(&args.panel, &app.config, &app.project(), available)?;
     let budget = Budget::new(&args.budget, &app.config.budget);

@@ -81,7 +81,7 @@ pub async fn run(global: &GlobalArgs, args: ModelsArgs) -> Result<u8, CliError> 
 async fn offers(app: &App, registry: &Registry, only: Option<&str>) -> Result<Vec<Offer>, CliError> {
     let servers = registry.servers().await;
     let picked: Vec<String> =
-        auto::pick(auto::among(registry, &app.clis, &servers), JUDGES.len()).into_iter().map(|candidate| candidate.model).collect();
+        auto::pick(auto::among(registry, &app.clis, &servers), JUDGES.len(), &[]).into_iter().map(|candidate| candidate.model).collect();
     let scrubber = app.scrubber(registry);
     let wanted = registry.endpoints().filter(|endpoint| only.is_none_or(|name| name == endpoint.name));
     let asked = wanted.map(|endpoint| {
