@@ -12,6 +12,7 @@ mod later;
 mod panels;
 mod processes;
 mod rebut;
+mod refused;
 mod replay;
 mod signals;
 mod usage;
