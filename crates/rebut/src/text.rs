@@ -10,7 +10,7 @@ use rebut_engine::{
     formats::{FORMATS, decide},
     outcome::{Ending, Outcome},
     topology::Kind,
-    view::{RoundView, Spent, View},
+    view::{RoundView, Spent, TurnState, TurnView, View},
 };
 use std::fmt::Write;
 use unicode_width::UnicodeWidthStr;
@@ -87,6 +87,18 @@ pub fn go_on(view: &View) -> Option<String> {
     Some(
         format!("rebut resume {} {}", short(view), budget::raised(view.started.as_ref()?, &view.resumed, stop.limit)).trim_end().to_owned(),
     )
+}
+
+/// What to type to keep the paid part of a debate that broke off, and ask its last step anew.
+pub fn ask_anew(view: &View) -> Option<String> {
+    let outcome = view.outcome.as_ref()?;
+    if !matches!(outcome.outcome, Ending::NoModel | Ending::NoQuorum | Ending::Failed) {
+        return None;
+    }
+    let step = |turn: &TurnView| turn.turn.split('/').next().unwrap_or_default().to_owned();
+    let last = step(view.turns.last()?);
+    let is_kept = |turn: &TurnView| turn.state == TurnState::Done && step(turn) != last;
+    view.turns.iter().any(is_kept).then(|| format!("rebut fork {} --at \"{last}\"", short(view)))
 }
 
 /// Money with as many digits as it takes to see something.
@@ -211,6 +223,9 @@ fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint
         }
         ending => {
             let _ = writeln!(text, "{}  {}", paint.bad(&ending.as_str().to_uppercase().replace('_', " ")), on_one_line(&outcome.summary));
+            if let Some(command) = ask_anew(view) {
+                let _ = writeln!(text, "  go on     {command}   (keeps what was answered before)");
+            }
         }
     }
     for absence in &outcome.degraded {

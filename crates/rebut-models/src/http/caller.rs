@@ -105,6 +105,10 @@ impl Caller {
         let name = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or("status");
         let provider = &self.endpoint.name;
         let hint = match kind {
+            FaultKind::Auth => match (&self.endpoint.key_env, &self.endpoint.key) {
+                (Some(variable), Some(_)) => format!(" (check the key in {variable})"),
+                _ => format!(" (it wants a key; name its variable as key_env of the provider {provider})"),
+            },
             FaultKind::NotFound => format!(" (model `{model}` at {})", self.endpoint.base_url),
             FaultKind::BadRequest if reported.is_about_form() => format!(
                 " (this model does not take that form of structured output; set structured = \"object\" or \"none\" for the provider {provider})"

@@ -20,6 +20,8 @@ pub struct Endpoint {
     pub base_url: String,
     /// The key, sent in the wire's own header.
     pub key: Option<Key>,
+    /// The variable it comes from.
+    pub key_env: Option<String>,
     /// More headers.
     pub headers: BTreeMap<String, String>,
     /// What models cost, by name.

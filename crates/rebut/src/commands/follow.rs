@@ -23,6 +23,9 @@ pub async fn follow(app: &App, desk: &Desk, running: Running, args: &OutputArgs)
     if let Some(command) = text::go_on(&view).filter(|_| args.json || args.stream_json) {
         eprintln!("stopped at a limit; go on with: {command}");
     }
+    if let Some(command) = text::ask_anew(&view).filter(|_| args.json || args.stream_json) {
+        eprintln!("what was answered before is kept; go on with: {command}");
+    }
     if outcome.outcome == Ending::Contested && !args.json && !args.stream_json {
         offer_choice(app, desk, &view, &mut interrupts).await?;
     }

@@ -7,11 +7,12 @@ use crate::{
     cli::{ExportArgs, ForkArgs, Form, GlobalArgs, ImportArgs, ReplayArgs, ResumeArgs, RmArgs},
     config::BudgetSection,
     error::CliError,
-    output,
+    output, text,
 };
 use rebut_engine::{
     Desk, Fork, More,
     clean::for_people,
+    error::DeskError,
     memory::MemoryStore,
     portable::Portable,
     store::{Filter, Status},
@@ -26,7 +27,17 @@ pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliErro
     let more = Budget::new(&args.budget, &BudgetSection::default()).more();
     let Some(id) = &args.id else { return resume_all(&desk, more).await };
     let id = desk.find(id).await?.id;
-    let running = desk.resume_with(id, more).await?;
+    let running = match desk.resume_with(id, more).await {
+        Err(error @ DeskError::WrongState(_)) => {
+            let anew = text::ask_anew(&desk.view(id).await?);
+            let error = CliError::from(error);
+            return Err(match anew {
+                Some(command) => error.hint(format!("to ask its last step anew and keep the rest: {command}")),
+                None => error,
+            });
+        }
+        running => running?,
+    };
     follow::follow(&app, &desk, running, &args.output).await
 }
 
