@@ -15,11 +15,11 @@ mod tree;
 pub use data::{Arg, CliData, Format, Home, OutputData, Pick, Stdin, UsageAt, built_in};
 pub use found::CliInfo;
 
-use crate::nearest::nearest;
 use place::{Paths, Place};
 use reading::Reader;
 use rebut_engine::{
     model::{Allowance, Answer, Fault, FaultKind, Model, Request},
+    nearest::nearest,
     secrets::Scrubber,
 };
 use running::Limits;
@@ -80,8 +80,9 @@ impl Clis {
         let (name, model) = name.split_once('/').map_or((name, None), |(name, model)| (name, Some(model)));
         let Some(cli) = self.clis.get(name) else {
             let known: Vec<&str> = self.clis.keys().map(String::as_str).collect();
-            let meant = nearest(name, known.iter().copied()).unwrap_or("claude");
-            let message = format!("unknown CLI `{name}`; did you mean `cli:{meant}`? Known: {}", known.join(", "));
+            let meant = nearest(name, known.iter().copied()).map(|meant| format!("; did you mean `cli:{meant}`?"));
+            let meant = meant.unwrap_or_else(|| ".".to_owned());
+            let message = format!("unknown CLI `{name}`{meant} Known: {}", known.join(", "));
             return Err(Fault::new(FaultKind::NotFound, message));
         };
         if model.is_some_and(|model| model.is_empty() || model.starts_with('-') || model.chars().any(char::is_control)) {
@@ -110,7 +111,10 @@ impl Cli {
             return Err(Fault::new(FaultKind::BadRequest, message));
         }
         if data.args.is_none() {
-            return Err(Fault::new(FaultKind::BadRequest, format!("[clis.{name}] has no args; say how the program is called")));
+            return Err(Fault::new(
+                FaultKind::BadRequest,
+                format!("[clis.{name}] has no args; say how the program is called (`args = []` if it takes none)"),
+            ));
         }
         let names = ["PATH", "LANG"].into_iter().chain(data.pass.iter().flatten().map(String::as_str));
         let passed: BTreeMap<String, String> = names.filter_map(|name| Some((name.to_owned(), variable(name)?))).collect();

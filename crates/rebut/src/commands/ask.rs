@@ -5,14 +5,13 @@ use crate::{
     app::{App, user},
     auto,
     budget::Budget,
-    cli::{AskArgs, Cli, GlobalArgs},
+    cli::{self, AskArgs, GlobalArgs},
     context, dry,
     error::CliError,
     output,
     paint::Paint,
     panel,
 };
-use clap::CommandFactory;
 use rebut_engine::{
     Start,
     agent::Agent,
@@ -38,12 +37,9 @@ pub async fn route(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
     };
     if args.from.is_none() && !question.trim().contains(' ') && args.options.is_empty() {
         let message = format!("`{question}` is neither a command nor a question");
-        let command = Cli::command();
-        let nearest =
-            command.get_subcommands().map(|known| (strsim::damerau_levenshtein(known.get_name(), &question), known.get_name())).min();
-        return Err(CliError::usage(message).hint(match nearest {
-            Some((0..=2, known)) => format!("did you mean `rebut {known}`? Put a question in quotes"),
-            _ => "`rebut --help` lists the commands; put a question in quotes".to_owned(),
+        return Err(CliError::usage(message).hint(match cli::meant_command(&question) {
+            Some(known) => format!("did you mean `rebut {known}`? Put a question in quotes"),
+            None => "`rebut --help` lists the commands; put a question in quotes".to_owned(),
         }));
     }
     let advice = triage::triage(&question, args.options.len(), "");
@@ -64,6 +60,9 @@ pub async fn ask(format: &str, global: &GlobalArgs, args: AskArgs) -> Result<u8,
     let app = App::open(global, &settings(format, &args)?)?;
     output::check_files(&args.output)?;
     let (input, feature_dir) = input(&args, &app).await?;
+    if let Some(dir) = &feature_dir {
+        output::check_dir(&output::judges_dir(dir))?;
+    }
     let config = app.config.format(format)?;
     let registry = Arc::new(app.registry()?);
     let wants_auto = panel::wants_auto(&args.panel, &app.config)?;
@@ -98,7 +97,7 @@ pub async fn ask(format: &str, global: &GlobalArgs, args: AskArgs) -> Result<u8,
     if let Some(dir) = &feature_dir {
         let written = output::write_judges(&desk.view(id).await?, dir)?;
         if !global.quiet {
-            eprintln!("wrote {} files below {}", written.len(), dir.join("sadd").display());
+            eprintln!("wrote {} files below {}", written.len(), output::judges_dir(dir).display());
         }
     }
     Ok(code)
@@ -171,7 +170,8 @@ async fn foresee(app: &App, registry: Arc<Registry>, start: Start, args: &AskArg
 
 /// Says what the debate will take, where that costs money or is limited.
 async fn announce(app: &App, registry: &Arc<Registry>, start: &Start, budget: &Budget) -> Result<(), CliError> {
-    let costs = start.agents.iter().any(|agent| price_of(registry, &agent.model) != Some(Price::FREE));
+    let models = start.agents.iter().flat_map(|agent| std::iter::once(&*agent.model).chain(agent.fallbacks.iter().map(String::as_str)));
+    let costs = models.into_iter().any(|model| price_of(registry, model) != Some(Price::FREE));
     if !costs && budget.is_empty() {
         return Ok(());
     }

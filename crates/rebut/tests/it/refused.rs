@@ -54,6 +54,10 @@ async fn a_round_that_was_paid_is_not_lost_with_the_next() {
     let before = server.seen().len();
     let forked = rebut.run(&["fork", &id, "--at", "challenge 2"]);
     assert_eq!((forked.code, server.seen().len() - before), (3, 3), "only the second round is asked: {}", forked.stderr);
+    assert_eq!(rebut.run(&["fork", &id, "--at", "challenge 2", "-m", "mine:large", "-m", "risk=mine:own"]).code, 3);
+    let mut models: Vec<String> = server.seen().iter().rev().take(3).map(|seen| seen.json()["model"].to_string()).collect();
+    models.sort();
+    assert_eq!(models, [r#""large""#, r#""large""#, r#""own""#], "another model for everybody, and one for one");
 }
 
 #[tokio::test(flavor = "multi_thread")]
