@@ -91,9 +91,12 @@ pub fn words(picked: &[Candidate]) -> String {
 mod tests {
     use super::*;
 
+    /// Who is there, how many seats, who sits already, who is picked.
+    type Row<'a> = (&'a [&'a str], usize, &'a [&'a str], &'a [&'a str]);
+
     #[test]
     fn families_go_before_sources_and_sources_in_their_order() {
-        let rows: [(&[&str], usize, &[&str], &[&str]); 6] = [
+        let rows: [Row<'_>; 6] = [
             (
                 &["anthropic:claude-x", "cli:claude", "cli:codex", "ollama:llama3"],
                 3,

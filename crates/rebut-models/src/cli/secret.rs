@@ -55,7 +55,7 @@ mod tests {
             ("PATH", "/usr/bin:/bin", false),
             ("LC_ALL", "de_AT.UTF-8", false),
             ("OPENAI_MODEL", "gpt-5-mini", false),
-            ("CODEX_HOME", "/home/someone/.codex", false),
+            ("CODEX_HOME", "/srv/someone/.codex", false),
             ("OPENAI_BASE_URL", "https://example.org/v1", false),
             ("OPENAI_BASE_URL", "https://user:word@example.org/v1", true),
             ("HOOK_URL", "https://example.org/services/T0/XXXXXXXXXXXXXXXXXXXXXXXX", true),

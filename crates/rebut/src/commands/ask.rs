@@ -170,15 +170,17 @@ async fn foresee(app: &App, registry: Arc<Registry>, start: Start, args: &AskArg
 
 /// Says what the debate will take, where that costs money or is limited.
 async fn announce(app: &App, registry: &Arc<Registry>, start: &Start, budget: &Budget) -> Result<(), CliError> {
-    let models = start.agents.iter().flat_map(|agent| std::iter::once(&*agent.model).chain(agent.fallbacks.iter().map(String::as_str)));
-    let costs = models.into_iter().any(|model| price_of(registry, model) != Some(Price::FREE));
-    if !costs && budget.is_empty() {
+    let is_paid = |model: &str| price_of(registry, model) != Some(Price::FREE);
+    let costs = start.agents.iter().any(|agent| is_paid(&agent.model));
+    let fallback_costs = start.agents.iter().flat_map(|agent| &agent.fallbacks).any(|model| is_paid(model));
+    if !costs && !fallback_costs && budget.is_empty() {
         return Ok(());
     }
     let paint = Paint::stderr(app.global.color);
     let shown = dry::run(registry.clone(), start.clone()).await?;
     let estimate = dry::estimate(start, &shown, &|model| price_of(registry, model))?;
-    eprintln!("{}", paint.faint(&format!("estimate: {}", estimate.words())));
+    let more = if fallback_costs { "; a fallback that answers may cost more" } else { "" };
+    eprintln!("{}", paint.faint(&format!("estimate: {}{more}", estimate.words())));
     if !app.config.capped_twice.is_empty() {
         let names = app.config.capped_twice.join(", ");
         eprintln!("{}", paint.faint(&format!("{names}: your configuration and the project's both set it; the smaller counts")));

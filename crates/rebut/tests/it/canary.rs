@@ -124,7 +124,7 @@ async fn no_secret_is_found_on_disk_or_in_anything_that_is_printed() {
         &[ASK, &panel, &["--dry-run"]].concat(),
         &[ASK, &panel, &["--estimate", "--json"]].concat(),
         &[ASK, &["-m", "odd:refused"]].concat(),
-        &[ASK, &["-m", "cli:own"]].concat(),
+        &[ASK, &["-m", "cli:own", "--timeout", "2"]].concat(),
         &["triage", "Offline or online?", "-m", "mine:small"],
         &["fork", "last", "--at", "end", "--json"],
     ] {

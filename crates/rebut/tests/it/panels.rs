@@ -132,6 +132,14 @@ async fn who_answered_instead_is_told_everywhere() {
     let told = &rebut.json(0, &["show", "last", "--json"])["substituted"][0];
     assert_eq!((&told["from"], &told["to"], &told["diversity_lost"]), (&"mine:gone".into(), &"openai:gpt-5-mini".into(), &true.into()));
     assert_eq!(rebut.run(&["replay", "last"]).code, 0, "also on a replay");
+
+    // A panel that costs nothing by itself, with somebody paid behind it.
+    rebut.write("free.md", &crate::rebut::script(&[("*", &recommends("B"))]));
+    let free = "[panels.free]\nmembers = [\n{ role = \"risk\", model = \"script:free.md\", fallbacks = [\"openai:gpt-5-mini\"] },\n\
+                { role = \"value\", model = \"script:free.md\" },\n]\n";
+    rebut.write("rebut.toml", &format!("{}{free}", providers(&server)));
+    let output = rebut.run(&[ASK, &["-p", "free"]].concat());
+    assert!(output.stderr.contains("$0; a fallback that answers may cost more"), "{}", output.stderr);
 }
 
 #[test]
