@@ -3,11 +3,14 @@
 use crate::{
     DebateId,
     event::Event,
+    portable::Portable,
     record::{Hash, Record},
     seal::Checkpoint,
+    store::Session,
+    view::View,
 };
 use serde::Serialize;
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 /// What an audit found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -64,8 +67,10 @@ pub enum ProblemKind {
 /// Checks a journal against its own chain and its checkpoints. `trusted` are the public keys whose signatures count.
 pub fn verify(debate: DebateId, records: &[Record], checkpoints: &[Checkpoint], trusted: &[String]) -> Audit {
     let redactions = announced_redactions(records);
-    let mut problems = check_chain(records, &redactions);
-    let sealed = check_seals(debate, records, checkpoints, trusted, &mut problems);
+    let mut problems = out_of_place(debate, records);
+    let ordered = in_order(debate, records, &problems);
+    problems.extend(check_chain(&ordered, &redactions, &problems));
+    let sealed = check_seals(debate, &ordered, checkpoints, trusted, &mut problems);
     problems.sort_by_key(|problem| problem.seq);
     Audit {
         debate_id: debate,
@@ -79,13 +84,93 @@ pub fn verify(debate: DebateId, records: &[Record], checkpoints: &[Checkpoint], 
     }
 }
 
+impl Audit {
+    /// Compares a journal with the row that lists it as ended. The row is derived from the journal, so that a shorter journal shows even
+    /// where its checkpoints were taken away with its end.
+    pub(crate) fn compare(&mut self, row: Option<&Session>, records: &[Record]) {
+        // A redacted end is no longer told by the journal.
+        let ended = row.filter(|row| !row.status.is_open() && self.problems.is_empty() && self.redacted.is_empty());
+        let Some(row) = ended else { return };
+        let view = View::of(records);
+        let listed = row.outcome.as_deref().and_then(|json| serde_json::from_str(json).ok());
+        let problem = match &view.outcome {
+            None => {
+                let detail = format!("the list of debates has it as {}, the journal does not end: its end is missing", row.status.as_str());
+                Problem { seq: self.events + 1, kind: ProblemKind::Truncated, detail }
+            }
+            outcome if *outcome == listed && view.session().is_some_and(|told| told.status == row.status) => return,
+            _ => {
+                let detail = "its row in the list of debates (debate_sessions) says otherwise than the journal".to_owned();
+                Problem { seq: self.events, kind: ProblemKind::Edited, detail }
+            }
+        };
+        self.problems.push(problem);
+        self.ok = false;
+    }
+}
+
+/// Checks a journal in a file whose heading announces so many events.
+pub fn verify_file(file: &Portable, announced: u64, trusted: &[String]) -> Audit {
+    let mut audit = verify(file.debate, &file.records, &file.checkpoints, trusted);
+    let found = file.records.len() as u64;
+    let is_told = audit.problems.iter().any(|problem| matches!(problem.kind, ProblemKind::Deleted | ProblemKind::Truncated));
+    if found < announced && !is_told {
+        let detail = format!("the heading announces {announced} events, the file has {found}; the end is missing from event {}", found + 1);
+        audit.problems.push(Problem { seq: found + 1, kind: ProblemKind::Truncated, detail });
+    }
+    if found > announced && audit.ok {
+        let detail =
+            format!("the heading announces {announced} events, the file has {found}; what follows was added, or the heading changed");
+        audit.problems.push(Problem { seq: announced + 1, kind: ProblemKind::Spliced, detail });
+    }
+    audit.ok = audit.problems.is_empty();
+    audit
+}
+
+/// Events in a place that is not theirs: of another debate, there twice, or not in the order of their numbers. Only a file can have such;
+/// a database keeps them apart and sorted.
+fn out_of_place(debate: DebateId, records: &[Record]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut seen = HashSet::new();
+    for (place, record) in (1..).zip(records) {
+        if record.debate != debate {
+            let detail = format!("event {} of debate {} stands here; it comes from another journal", record.seq, record.debate);
+            problems.push(Problem { seq: place, kind: ProblemKind::Spliced, detail });
+        } else if !seen.insert(record.seq) {
+            let detail = format!("event {} is there twice", record.seq);
+            problems.push(Problem { seq: record.seq, kind: ProblemKind::Spliced, detail });
+        }
+    }
+    let found: Vec<u64> = records.iter().filter(|record| record.debate == debate).map(|record| record.seq).collect();
+    let mut sorted = found.clone();
+    sorted.sort_unstable();
+    // The first is enough: what was moved shifts everything between its two places.
+    if let Some((found, belongs)) = found.iter().zip(&sorted).find(|(found, belongs)| found != belongs) {
+        let detail = format!("event {found} stands where event {belongs} belongs");
+        problems.push(Problem { seq: *belongs, kind: ProblemKind::Reordered, detail });
+    }
+    problems
+}
+
+/// The debate's own events, each once, by number.
+fn in_order<'a>(debate: DebateId, records: &'a [Record], out_of_place: &[Problem]) -> Cow<'a, [Record]> {
+    if out_of_place.is_empty() {
+        return Cow::Borrowed(records);
+    }
+    let mut own: Vec<Record> = records.iter().filter(|record| record.debate == debate).cloned().collect();
+    own.sort_by_key(|record| record.seq);
+    own.dedup_by_key(|record| record.seq);
+    Cow::Owned(own)
+}
+
 fn announced_redactions(records: &[Record]) -> HashSet<u64> {
     let events = records.iter().filter_map(|record| record.event().ok().flatten());
     events.filter_map(|event| if let Event::EventRedacted(redacted) = event { Some(redacted.seq) } else { None }).collect()
 }
 
-fn check_chain(records: &[Record], redactions: &HashSet<u64>) -> Vec<Problem> {
+fn check_chain(records: &[Record], redactions: &HashSet<u64>, out_of_place: &[Problem]) -> Vec<Problem> {
     let mut problems = Vec::new();
+    let is_replaced = |seq: u64| out_of_place.iter().any(|problem| problem.seq == seq && problem.kind == ProblemKind::Spliced);
     let (mut seq, mut head) = (0, Hash::default());
     for record in records {
         if record.seq > seq + 1 {
@@ -94,7 +179,10 @@ fn check_chain(records: &[Record], redactions: &HashSet<u64>) -> Vec<Problem> {
             } else {
                 format!("events {} to {} are missing", seq + 1, record.seq - 1)
             };
-            problems.push(Problem { seq: seq + 1, kind: ProblemKind::Deleted, detail: what });
+            // Where a stranger stands the event is missing, too; that was said.
+            if !(seq + 1..record.seq).all(is_replaced) {
+                problems.push(Problem { seq: seq + 1, kind: ProblemKind::Deleted, detail: what });
+            }
         } else if let Some(problem) = check_record(record, records, head, redactions) {
             problems.push(problem);
         }

@@ -21,6 +21,7 @@ mod lanes;
 pub mod learning;
 pub mod memory;
 pub mod model;
+pub mod nearest;
 pub mod outcome;
 pub mod planning;
 pub mod portable;

@@ -4,7 +4,7 @@ use crate::{
     DebateId,
     record::Record,
     seal::Checkpoint,
-    store::{Append, Filter, Session, Store, StoreError, TurnRow},
+    store::{Append, Claim, Filter, Session, Store, StoreError, TurnRow},
 };
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -23,6 +23,7 @@ struct Kept {
     checkpoints: Vec<Checkpoint>,
     session: Option<Session>,
     turns: Vec<TurnRow>,
+    claimed: bool,
 }
 
 impl MemoryStore {
@@ -54,6 +55,11 @@ impl Kept {
         self.records.extend(append.records);
         self.checkpoints.extend(append.checkpoint);
         self.turns.extend(append.turns);
+        self.claimed = match append.claim {
+            Claim::Keep => self.claimed,
+            Claim::Take => true,
+            Claim::Release => false,
+        };
         if let Some(session) = append.session {
             self.session = Some(*session);
         }
@@ -119,6 +125,10 @@ impl Store for MemoryStore {
 
     async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
         self.lock().remove(&debate).map(drop).ok_or_else(|| StoreError::NotFound(debate.to_string()))
+    }
+
+    async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
+        Ok(self.lock().get(&debate).filter(|kept| kept.claimed).map(|_| "this process".to_owned()))
     }
 
     async fn changed_elsewhere(&self) -> Result<Vec<DebateId>, StoreError> {

@@ -113,6 +113,14 @@ impl Portable {
 
     /// Reads a file's text. Whether the chain holds is for [`crate::audit::verify`] to say.
     pub fn parse(text: &str) -> Result<Self, PortableError> {
+        let (file, announced) = Self::parse_uncounted(text)?;
+        let found = file.records.len() as u64;
+        if found == announced { Ok(file) } else { Err(PortableError::Count { announced, found }) }
+    }
+
+    /// The same for a file that may have lost lines, with the number of events its heading announces: for
+    /// [`crate::audit::verify_file`], which says where.
+    pub fn parse_uncounted(text: &str) -> Result<(Self, u64), PortableError> {
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let (_, first) = lines.next().ok_or(PortableError::NoHeading)?;
         let heading: Heading = serde_json::from_str(first).map_err(|_| PortableError::NoHeading)?;
@@ -125,11 +133,7 @@ impl Portable {
         let records: Vec<Record> = lines
             .map(|(number, line)| parse_line(line).map_err(|problem| PortableError::Line { line: number + 1, problem }))
             .collect::<Result<_, _>>()?;
-        let found = records.len() as u64;
-        if found != heading.events {
-            return Err(PortableError::Count { announced: heading.events, found });
-        }
-        Ok(Self { debate: heading.debate_id, records, checkpoints: heading.checkpoints })
+        Ok((Self { debate: heading.debate_id, records, checkpoints: heading.checkpoints }, heading.events))
     }
 }
 

@@ -31,6 +31,10 @@ pub trait Store: Send + Sync + 'static {
     /// Removes a debate and all that was derived from it.
     async fn remove(&self, debate: DebateId) -> Result<(), StoreError>;
 
+    /// The living process that runs a debate, in words; `None` when nobody does. One that is recorded as running and has none was
+    /// interrupted.
+    async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError>;
+
     /// Waits until another process appended to something, and says to what (at least).
     async fn changed_elsewhere(&self) -> Result<Vec<DebateId>, StoreError>;
 }
@@ -261,6 +265,9 @@ pub enum StoreError {
         /// Ours.
         known: i64,
     },
+    /// What is in the place of the database is none.
+    #[error("{0} is not a database of rebut, or it is damaged beyond reading")]
+    Foreign(String),
     /// The disk or the database failed.
     #[error("storage: {0}")]
     Failed(String),

@@ -26,6 +26,10 @@ pub struct View {
     pub updated_at: Arc<str>,
     /// When it ended.
     pub ended_at: Option<Arc<str>>,
+    /// Milliseconds somebody ran it: without the time between an interruption, pause or limit and the next resumption.
+    pub worked_ms: u64,
+    /// Since when it works, until it ends or is left.
+    works_since: Option<jiff::Timestamp>,
     /// How many events there are.
     pub events: u64,
     /// Rounds in order.
@@ -179,6 +183,7 @@ impl View {
     /// Takes in one more record. Kinds this program does not know are passed over.
     pub fn apply(&mut self, record: &Record) {
         self.id = Some(record.debate);
+        self.count_work(record);
         self.events = record.seq;
         self.updated_at.clone_from(&record.ts);
         if record.is_redacted() {
@@ -232,6 +237,20 @@ impl View {
             }
             Event::HumanCancelled(_) | Event::EventRedacted(_) => {}
         }
+    }
+
+    /// Adds the time since the last sign of work. What people do between two runs is none.
+    fn count_work(&mut self, record: &Record) {
+        if record.kind.starts_with("human.") || record.kind == "event.redacted" {
+            return;
+        }
+        let now: Option<jiff::Timestamp> = record.ts.parse().ok();
+        let since = self.works_since.filter(|_| record.kind != "debate.resumed");
+        if let (Some(since), Some(now)) = (since, now) {
+            self.worked_ms += u64::try_from(now.duration_since(since).as_millis()).unwrap_or_default();
+        }
+        let is_over = matches!(&*record.kind, "debate.completed" | "debate.paused");
+        self.works_since = now.filter(|_| !is_over);
     }
 
     /// What it cost so far.

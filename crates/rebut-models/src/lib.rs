@@ -4,7 +4,6 @@ pub mod cli;
 mod finding;
 pub mod http;
 pub mod key;
-mod nearest;
 mod probing;
 mod provider;
 pub mod registry;

@@ -129,6 +129,7 @@ impl ProviderData {
             name: name.to_owned(),
             base_url,
             key: secret.filter(|secret| !secret.trim().is_empty()).map(|secret| Key::new(&secret)),
+            key_env: self.key_env.filter(|variable| !variable.is_empty()),
             headers: self.headers,
             prices: self.prices,
             price: self.price,

@@ -5,10 +5,12 @@ pub use crate::provider::{ProviderData, built_in};
 use crate::{
     cli::Clis,
     http::{self, Endpoint, HttpModel, WireKind},
-    nearest::nearest,
     script::{Script, ScriptModel},
 };
-use rebut_engine::model::{Fault, FaultKind, Model, Models, Price};
+use rebut_engine::{
+    model::{Fault, FaultKind, Model, Models, Price},
+    nearest::nearest,
+};
 use std::{
     collections::{BTreeMap, HashMap},
     fs,
@@ -75,8 +77,10 @@ pub struct EndpointInfo<'a> {
     pub auto_model: Option<&'a str>,
     /// The wire format it speaks.
     pub wire: WireKind,
-    /// The day its prices were looked up, if it has any.
+    /// The day its prices were looked up, if that is known.
     pub priced_on: Option<&'a str>,
+    /// Whether any of its models has a price that is not zero.
+    pub has_prices: bool,
 }
 
 impl Registry {
@@ -127,7 +131,14 @@ impl Registry {
             auto_model: known.auto_model.as_deref(),
             wire: known.endpoint.manner.wire,
             priced_on: known.priced_on.as_deref(),
+            has_prices: known.endpoint.prices.values().chain(&known.endpoint.price).any(|price| *price != Price::FREE),
         })
+    }
+
+    /// What is wrong with endpoints of which nobody would notice before they are asked: their address or their headers.
+    pub fn problems(&self) -> Vec<String> {
+        let problems = self.endpoints.iter().filter_map(|(name, known)| Some((name, known.endpoint.problem()?)));
+        problems.map(|(name, problem)| format!("[providers.{name}] {problem}")).collect()
     }
 
     /// Every key and secret header, so that nothing that is recorded or printed holds them.
@@ -200,8 +211,9 @@ impl Registry {
         let mut known: Vec<&str> = self.endpoints.keys().chain(self.others.keys()).map(String::as_str).chain(["script"]).collect();
         known.sort_unstable();
         known.dedup();
-        let meant = nearest(provider, known.iter().copied()).unwrap_or("script");
-        let message = format!("unknown provider `{provider}`; did you mean `{meant}`? Known: {}", known.join(", "));
+        let meant = nearest(provider, known.iter().copied()).map(|meant| format!("; did you mean `{meant}`?"));
+        let meant = meant.unwrap_or_else(|| "; models are written PROVIDER:MODEL.".to_owned());
+        let message = format!("unknown provider `{provider}`{meant} Known: {}", known.join(", "));
         Fault::new(FaultKind::NotFound, message)
     }
 }

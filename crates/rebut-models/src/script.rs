@@ -44,9 +44,11 @@ mod parse;
 
 pub use parse::{Script, ScriptError};
 
-use crate::nearest::nearest;
 use parse::{Act, Section, Text};
-use rebut_engine::model::{Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage};
+use rebut_engine::{
+    model::{Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage},
+    nearest::nearest,
+};
 use std::sync::{Mutex, PoisonError};
 
 /// Answers from a script.
@@ -69,8 +71,14 @@ impl ScriptModel {
 
     fn section(&self, turn: &str) -> Result<&Section, Fault> {
         self.script.section(turn).ok_or_else(|| {
-            let closest = nearest(turn, self.script.sections.iter().map(|section| section.heading.as_str())).unwrap_or_default();
-            let message = format!("{} has no reply for the turn `{turn}`; the closest heading is `## {closest}`", self.name);
+            let headings: Vec<&str> = self.script.sections.iter().map(|section| section.heading.as_str()).collect();
+            let there = match nearest(turn, headings.iter().copied()) {
+                Some(closest) => format!("the closest heading is `## {closest}`"),
+                None => {
+                    format!("it has {}", headings.iter().take(5).map(|heading| format!("`## {heading}`")).collect::<Vec<_>>().join(", "))
+                }
+            };
+            let message = format!("{} has no reply for the turn `{turn}`; {there}", self.name);
             Fault::new(FaultKind::Unavailable, message)
         })
     }

@@ -1,5 +1,5 @@
 //! Who runs a debate: a claim names a runner, and a runner lives as long as it holds the lock on its file.
-//! Everything here happens inside a write transaction, so only one process at a time looks at or makes these files.
+//! Everything but a mere [`look`] happens inside a write transaction, so only one process at a time makes or removes these files.
 
 use rusqlite::{Connection, OptionalExtension, params};
 use std::{
@@ -18,15 +18,12 @@ pub(crate) struct Claims {
 impl Claims {
     /// The claims in the database at `path`. Touches no file yet.
     pub(crate) fn new(path: &Path) -> Self {
-        let mut folder = path.as_os_str().to_owned();
-        folder.push(".runners");
-        Self { folder: folder.into(), me: None }
+        Self { folder: folder_of(path), me: None }
     }
 
     /// The other living runner of a debate, in words; `None` when the debate may be taken.
     pub(crate) fn held_by(&mut self, connection: &Connection, debate: &[u8; 16]) -> Result<Option<String>, ClaimError> {
-        let mut statement = connection.prepare_cached("SELECT runner FROM claims WHERE debate_id = ?1")?;
-        let runner: Option<String> = statement.query_row([debate], |row| row.get(0)).optional()?;
+        let runner = claimed_by(connection, debate)?;
         let Some(runner) = runner.filter(|runner| self.me.as_ref().is_none_or(|me| me.name != *runner)) else { return Ok(None) };
         // A name that is not ours to give is no file of ours either.
         match Uuid::parse_str(&runner) {
@@ -50,6 +47,27 @@ impl Claims {
     pub(crate) fn release(connection: &Connection, debate: &[u8; 16]) -> rusqlite::Result<()> {
         connection.prepare_cached("DELETE FROM claims WHERE debate_id = ?1")?.execute([debate]).map(drop)
     }
+}
+
+/// The runner named by a debate's claim, dead or alive.
+pub(crate) fn claimed_by(connection: &Connection, debate: &[u8; 16]) -> rusqlite::Result<Option<String>> {
+    let mut statement = connection.prepare_cached("SELECT runner FROM claims WHERE debate_id = ?1")?;
+    statement.query_row([debate], |row| row.get(0)).optional()
+}
+
+/// What the file of that runner says if it lives. Only looks, so it needs no transaction: a claim is written after the lock was taken.
+pub(crate) fn look(path: &Path, runner: &str) -> io::Result<Option<String>> {
+    match Uuid::parse_str(runner) {
+        Ok(name) => locked(&folder_of(path).join(name.to_string())),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Where the runners of the database at `path` have their files.
+fn folder_of(path: &Path) -> PathBuf {
+    let mut folder = path.as_os_str().to_owned();
+    folder.push(".runners");
+    folder.into()
 }
 
 /// Why a claim could not be looked at or written.
@@ -97,19 +115,25 @@ impl Drop for Runner {
 
 /// What the file of a living runner says. The file of a dead one is removed.
 fn living(path: &Path) -> io::Result<Option<String>> {
+    if let Some(words) = locked(path)? {
+        return Ok(Some(words));
+    }
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(None),
+    }
+}
+
+/// What a locked file says; `None` when nobody holds it, or it is gone.
+fn locked(path: &Path) -> io::Result<Option<String>> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    match file.try_lock() {
-        Ok(()) => {
-            drop(file);
-            match fs::remove_file(path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(None),
-            }
-        }
+    // Shared, so that two who look at a dead runner's file do not take each other for the runner.
+    match file.try_lock_shared() {
+        Ok(()) => Ok(None),
         Err(TryLockError::WouldBlock) => {
             // Some systems do not let others read a locked file.
             let words = fs::read_to_string(path).unwrap_or_default();

@@ -22,6 +22,9 @@ pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
     prepare(&mut connection).map_err(|error| match error {
         Unready::Newer { found } => StoreError::Newer { found, known: known() },
         Unready::NoLog(mode) => failed("opening the database", format!("it stays in mode `{mode}`; keep it on a local disk")),
+        Unready::Sql(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
+            StoreError::Foreign(path.display().to_string())
+        }
         Unready::Sql(error) => failed(&format!("opening {}", path.display()), error),
     })?;
     Ok(connection)

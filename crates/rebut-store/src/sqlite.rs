@@ -1,6 +1,7 @@
 //! The store over one SQLite file: hands writes to the writer's thread, reads to a few connections of their own.
 
 use crate::{
+    claims,
     elsewhere::{Elsewhere, Watcher},
     failed,
     ledger::Work,
@@ -15,7 +16,7 @@ use rebut_engine::{
     store::{Append, Filter, Session, Store, StoreError},
 };
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -26,6 +27,7 @@ pub struct SqliteStore {
     readers: Arc<Readers>,
     writer: Writer,
     elsewhere: Arc<Elsewhere>,
+    path: PathBuf,
 }
 
 impl SqliteStore {
@@ -37,7 +39,7 @@ impl SqliteStore {
         let last = rows::last_event(&connection).map_err(|error| failed("reading the database", error))?;
         let elsewhere = Arc::new(Elsewhere::new(last));
         let writer = Writer::start(connection, &path, elsewhere.clone())?;
-        Ok(Self { watcher: Mutex::new(None), readers: Arc::new(Readers::new(path)), writer, elsewhere })
+        Ok(Self { watcher: Mutex::new(None), readers: Arc::new(Readers::new(path.clone())), writer, elsewhere, path })
     }
 
     fn watch(&self) -> Result<(), StoreError> {
@@ -74,6 +76,12 @@ impl Store for SqliteStore {
 
     async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
         self.writer.work(Work::Remove(debate)).await
+    }
+
+    async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
+        let claimed = self.readers.read(move |connection| claims::claimed_by(connection, debate.as_bytes())).await?;
+        let Some(runner) = claimed else { return Ok(None) };
+        claims::look(&self.path, &runner).map_err(|error| failed("looking for the runner", error))
     }
 
     async fn changed_elsewhere(&self) -> Result<Vec<DebateId>, StoreError> {

@@ -327,9 +327,19 @@ async fn removes_everything(store: Arc<dyn Store>) {
 async fn takes_and_gives_up(store: Arc<dyn Store>) {
     let debate = DebateId::new();
     let mut written: Vec<Record> = Vec::new();
-    for claim in [Claim::Take, Claim::Take, Claim::Keep, Claim::Release, Claim::Release, Claim::Take] {
+    assert_eq!(store.runner(debate).await, Ok(None), "nobody knows it");
+    let rows = [
+        (Claim::Take, true),
+        (Claim::Take, true),
+        (Claim::Keep, true),
+        (Claim::Release, false),
+        (Claim::Release, false),
+        (Claim::Take, true),
+    ];
+    for (claim, is_run) in rows {
         let records = more_records(debate, &written, 1, "claim");
         store.append(Append { claim, ..append_of(debate, &records) }).await.expect("the same process may always");
+        assert_eq!(store.runner(debate).await.expect("a look").is_some(), is_run, "after {claim:?}");
         written.extend(records);
     }
     assert_eq!(loaded(&store, debate, 0).await, written);

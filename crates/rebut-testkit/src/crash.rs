@@ -161,6 +161,10 @@ impl Store for Fuse {
         self.store.remove(debate).await
     }
 
+    async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
+        self.store.runner(debate).await
+    }
+
     async fn changed_elsewhere(&self) -> Result<Vec<DebateId>, StoreError> {
         self.store.changed_elsewhere().await
     }

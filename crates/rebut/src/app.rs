@@ -1,13 +1,14 @@
 //! Wiring: the one place where adapters meet surfaces.
 
 use crate::{
+    budget,
     cli::GlobalArgs,
     config::{Config, Origin},
     error::CliError,
     human::Human,
     place::Place,
 };
-use rebut_engine::{Desk, DeskOptions, model::Model, secrets::Scrubber, store::Store};
+use rebut_engine::{Desk, DeskOptions, model::Model, secrets::Scrubber, store::Store, view::View};
 use rebut_models::{Clis, Registry, rehearsal::RehearsalModel};
 use rebut_store::SqliteStore;
 use std::{
@@ -73,6 +74,12 @@ impl App {
             ..DeskOptions::default()
         };
         Ok(Desk::with_options(store, registry, options))
+    }
+
+    /// What to type to go on with a debate that met a limit.
+    pub fn go_on(&self, view: &View) -> Option<String> {
+        let registry = self.registry().ok()?;
+        budget::go_on(view, &|model| registry.price_of(model))
     }
 
     /// What takes every known secret out of a text, for what is printed without having been recorded.

@@ -54,9 +54,10 @@ pub fn among(registry: &Registry, clis: &Clis, servers: &[Server]) -> Vec<Candid
     keyed.chain(signed_in).chain(installed.map(candidate(Source::Server))).collect()
 }
 
-/// The best panel of that size: each known family once, then models whose family nobody knows, then whoever is left.
-pub fn pick(candidates: Vec<Candidate>, seats: usize) -> Vec<Candidate> {
-    let mut families: Vec<String> = Vec::new();
+/// The best panel of that size beside those who are seated already: each known family once, then models whose family nobody knows, then
+/// whoever is left.
+pub fn pick(candidates: Vec<Candidate>, seats: usize, seated: &[&str]) -> Vec<Candidate> {
+    let mut families: Vec<String> = seated.iter().map(|model| family_of(model).into_owned()).collect();
     let mut ranked: Vec<(u8, Candidate)> = Vec::new();
     for candidate in candidates {
         let family = family_of(&candidate.model).into_owned();
@@ -90,18 +91,27 @@ pub fn words(picked: &[Candidate]) -> String {
 mod tests {
     use super::*;
 
+    /// Who is there, how many seats, who sits already, who is picked.
+    type Row<'a> = (&'a [&'a str], usize, &'a [&'a str], &'a [&'a str]);
+
     #[test]
     fn families_go_before_sources_and_sources_in_their_order() {
-        let rows: [(&[&str], usize, &[&str]); 5] = [
-            (&["anthropic:claude-x", "cli:claude", "cli:codex", "ollama:llama3"], 3, &["anthropic:claude-x", "cli:codex", "ollama:llama3"]),
-            (&["anthropic:claude-x", "cli:claude"], 3, &["anthropic:claude-x", "cli:claude"]),
-            (&["openai:gpt-5", "openrouter:openrouter/auto", "ollama:qwen3"], 2, &["openai:gpt-5", "ollama:qwen3"]),
-            (&["openai:gpt-5", "openai:gpt-5-mini", "openrouter:openrouter/auto"], 2, &["openai:gpt-5", "openrouter:openrouter/auto"]),
-            (&[], 3, &[]),
+        let rows: [Row<'_>; 6] = [
+            (
+                &["anthropic:claude-x", "cli:claude", "cli:codex", "ollama:llama3"],
+                3,
+                &[],
+                &["anthropic:claude-x", "cli:codex", "ollama:llama3"],
+            ),
+            (&["anthropic:claude-x", "cli:claude"], 3, &[], &["anthropic:claude-x", "cli:claude"]),
+            (&["openai:gpt-5", "openrouter:openrouter/auto", "ollama:qwen3"], 2, &[], &["openai:gpt-5", "ollama:qwen3"]),
+            (&["openai:gpt-5", "openai:gpt-5-mini", "openrouter:openrouter/auto"], 2, &[], &["openai:gpt-5", "openrouter:openrouter/auto"]),
+            (&["openai:gpt-5", "anthropic:claude-x", "ollama:qwen3"], 2, &["openai:gpt-5-mini"], &["anthropic:claude-x", "ollama:qwen3"]),
+            (&[], 3, &[], &[]),
         ];
-        for (given, seats, expected) in rows {
+        for (given, seats, seated, expected) in rows {
             let candidates = given.iter().map(|model| Candidate { model: (*model).to_owned(), source: Source::Key }).collect();
-            let picked: Vec<String> = pick(candidates, seats).into_iter().map(|one| one.model).collect();
+            let picked: Vec<String> = pick(candidates, seats, seated).into_iter().map(|one| one.model).collect();
             assert_eq!(picked, expected, "{given:?}");
         }
     }

@@ -1,12 +1,24 @@
 //! What a debate may use: flags over the configuration, as the engine's limits.
 
-use crate::{cli::BudgetArgs, config::BudgetSection, error::CliError, text::dollars};
+use crate::{
+    cli::BudgetArgs,
+    config::BudgetSection,
+    error::CliError,
+    text::{dollars, short},
+};
 use rebut_engine::{
     More,
-    budget::Caps,
-    event::{DebateResumed, Limits, Started},
-    formats::FORMATS,
+    agent::Agent,
+    budget::{ANSWER_TOKENS, Caps},
+    event::{Limits, Started},
+    formats::{
+        FORMATS,
+        arms::{poll, society},
+        decide,
+    },
+    model::{Price, Usage},
     outcome::Limit,
+    view::{TurnState, View},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,16 +66,81 @@ impl Budget {
     }
 }
 
-/// The flag with which a stopped debate can go on: the limit it met, twice as high.
-pub fn raised(started: &Started, resumed: &[DebateResumed], met: Limit) -> String {
-    let limits = resumed.iter().rev().find_map(|resumed| resumed.limits).unwrap_or(started.limits);
-    let caps = limits.caps;
-    match met {
-        Limit::Cost => format!("--max-cost {}", dollars(2.0 * caps.cost_usd.unwrap_or_default().max(0.01)).trim_start_matches('$')),
-        Limit::Tokens => format!("--max-tokens {}", 2 * caps.tokens.unwrap_or_default().max(1000)),
-        Limit::Calls => format!("--max-calls {}", 2 * caps.calls.unwrap_or_default().max(1)),
+/// What to type to go on with a debate that met a limit: enough for all that is left of it, as far as that can be told.
+pub fn go_on(view: &View, price: &dyn Fn(&str) -> Option<Price>) -> Option<String> {
+    let met = view.outcome.as_ref()?.stopped.as_ref()?.limit;
+    let started = view.started.as_ref()?;
+    let limits = view.resumed.iter().rev().find_map(|resumed| resumed.limits).unwrap_or(started.limits);
+    let (caps, left, spent) = (limits.caps, Left::of(view, started, price), view.spent());
+    let flag = match met {
+        Limit::Cost => {
+            let enough = (spent.cost_usd.unwrap_or_default() + left.cost).max(caps.cost_usd.unwrap_or_default() + 0.01);
+            let cents = if enough < 1.0 { 1000.0 } else { 100.0 };
+            format!("--max-cost {}", dollars((enough * cents).ceil() / cents).trim_start_matches('$'))
+        }
+        Limit::Tokens => {
+            let used = spent.input_tokens + spent.cached_tokens + spent.output_tokens;
+            format!("--max-tokens {}", (used + left.tokens).max(caps.tokens.unwrap_or_default() + 1).next_multiple_of(1000))
+        }
+        Limit::Calls => format!("--max-calls {}", (left.made + left.calls).max(caps.calls.unwrap_or_default() + 1)),
         Limit::Time => format!("--max-time {}", Span(2 * limits.debate_seconds.max(1))),
+    };
+    Some(format!("rebut resume {} {flag}", short(view)))
+}
+
+/// What a debate may still take until its end.
+#[derive(Debug, Default, PartialEq)]
+struct Left {
+    /// Calls made so far.
+    made: u64,
+    /// Calls to come, each with its clarification.
+    calls: u64,
+    tokens: u64,
+    cost: f64,
+}
+
+/// Bytes of a prompt besides what was asked: the rules, the role and the form of the reply.
+const RULES_BYTES: u64 = 8000;
+/// Tokens that are held for what another one said in an earlier round.
+const HEARD_TOKENS: u64 = 1600;
+
+impl Left {
+    fn of(view: &View, started: &Started, price: &dyn Fn(&str) -> Option<Price>) -> Self {
+        let made = view.turns.iter().map(|turn| turn.faults.len() as u64 + u64::from(turn.state == TurnState::Done && !turn.copied)).sum();
+        let judges = started.agents.len() as u64;
+        let done = view.turns.iter().filter(|turn| turn.state == TurnState::Done && !turn.turn.ends_with("/clarify")).count() as u64;
+        let turns = planned_turns(started).saturating_sub(done).max(1);
+        let closing = FORMATS.iter().find(|format| format.name == started.format).map_or(0, |format| format.closing_calls);
+        let input = (started.input.to_string().len() as u64 + RULES_BYTES) / 2 + 256 + judges * HEARD_TOKENS;
+        let dearest = |agent: &Agent| {
+            let output = u64::from(agent.max_tokens.unwrap_or(ANSWER_TOKENS));
+            let names = std::iter::once(&*agent.model).chain(agent.fallbacks.iter().map(String::as_str));
+            let usage = Usage { input, output, ..Usage::default() };
+            let cost = names.filter_map(price).map(|price| price.of(&usage)).fold(0.0, f64::max);
+            (input + output, cost)
+        };
+        // Whoever is next may be the dearest; so each turn is taken as such.
+        let most = started.agents.iter().map(dearest).fold((0, 0.0), |most, one| (most.0.max(one.0), f64::max(most.1, one.1)));
+        let calls = turns + u64::from(closing);
+        Self { made, calls: 2 * calls, tokens: calls * most.0, cost: calls as f64 * most.1 }
     }
+}
+
+/// How many turns the whole debate has when every round is needed.
+fn planned_turns(started: &Started) -> u64 {
+    let judges = started.agents.len();
+    let turns = match started.format.as_str() {
+        name if name == poll::FORMAT.name => poll::Config::parse(&started.config).map_or(judges, |config| config.planned(judges)),
+        name if name == society::FORMAT.name => {
+            society::Config::parse(&started.config).map_or(judges, |config| config.rounds as usize * judges)
+        }
+        name if name == decide::FORMAT.name => {
+            let drafts = decide::Input::parse(&started.input).is_ok_and(|input| input.options.is_empty());
+            usize::from(drafts) + decide::Config::parse(&started.config).map_or(judges, |config| config.max_rounds as usize * judges)
+        }
+        _ => judges,
+    };
+    turns as u64
 }
 
 /// A time as people write it: `90s`, `10m`, `1h30m`, or bare seconds.

@@ -64,12 +64,19 @@ impl From<DeskError> for CliError {
     fn from(error: DeskError) -> Self {
         let message = error.to_string();
         match error {
-            DeskError::UnknownPrices(_) => Self::usage(message).hint(
-                "write it under [providers.NAME.prices] in rebut.toml; or cap --max-tokens or --max-calls instead; or add --allow-unknown-price \
-                 (such models then count nothing)",
-            ),
+            DeskError::UnknownPrices(models) => {
+                // An agent program tells its cost only afterwards, if at all.
+                let priced = if models.iter().all(|model| model.starts_with("cli:")) {
+                    ""
+                } else {
+                    "write it under [providers.NAME.prices] in rebut.toml; or "
+                };
+                Self::usage(message).hint(format!(
+                    "{priced}cap --max-tokens or --max-calls instead; or add --allow-unknown-price (such models then count nothing)"
+                ))
+            }
             DeskError::UnknownFormat(_) | DeskError::BadRequest(_) => Self::usage(message),
-            DeskError::NoModel { fault, .. } if fault.kind == FaultKind::NotFound => Self::usage(message),
+            DeskError::NoModel { fault, .. } if matches!(fault.kind, FaultKind::NotFound | FaultKind::BadRequest) => Self::usage(message),
             DeskError::NoModel { .. } => Self::no_model(message).hint("`rebut doctor` shows which models can be used"),
             DeskError::NotFound(_) => Self::usage(message).hint("`rebut ls` lists the debates kept here"),
             DeskError::Ambiguous { .. } => Self::usage(message).hint("type more of the id"),
@@ -89,6 +96,7 @@ impl From<StoreError> for CliError {
         match error {
             StoreError::Held { .. } => Self::failed(message).hint("`rebut watch ID` follows it, `rebut cancel ID` ends it"),
             StoreError::NotFound(_) => Self::usage(message),
+            StoreError::Foreign(_) => Self::failed(message).hint("move that file away, or keep debates elsewhere with --data DIR"),
             StoreError::Failed(_) => Self::failed(message).hint("nothing acknowledged is lost; free the disk or fix the file, then resume"),
             StoreError::Conflict { .. } | StoreError::Newer { .. } => Self::failed(message),
         }

@@ -20,11 +20,10 @@ mod place;
 mod roles;
 mod text;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
+    let cli = cli::parse();
     let paint = paint::Paint::stderr(cli.global.color);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = match runtime {

@@ -33,7 +33,7 @@ pub async fn result(desk: &Desk, view: &View, output: &OutputArgs, app: &App) ->
     if output.json {
         print_json(&report::document(view))?;
     } else if !output.stream_json {
-        print(&text::result(view, app.keeps, Paint::stdout(app.global.color)))?;
+        print(&text::result(view, app.keeps, app.go_on(view).as_deref(), Paint::stdout(app.global.color)))?;
     }
     // Last: a file that cannot be written must not take the result away.
     files(desk, view, output).await
@@ -59,6 +59,18 @@ pub fn check_files(output: &OutputArgs) -> Result<(), CliError> {
         }
     }
     Ok(())
+}
+
+/// Whether files can be written into a directory, before anybody is asked and paid. It is made if need be.
+pub fn check_dir(dir: &Path) -> Result<(), CliError> {
+    let probe = dir.join(".rebut-was-here");
+    make_parent(&probe)?;
+    std::fs::write(&probe, "").and_then(|()| std::fs::remove_file(&probe)).map_err(|error| CliError::file("write into", dir, &error))
+}
+
+/// Where each judge's words go in a feature's directory.
+pub fn judges_dir(feature: &Path) -> PathBuf {
+    feature.join("sadd")
 }
 
 /// The form a file's ending asks for.
@@ -109,7 +121,7 @@ pub fn write_judges(view: &View, dir: &Path) -> Result<Vec<PathBuf>, CliError> {
         for agent in &round.agents {
             let Some(text) = report::judge_file(view, agent, round.round) else { continue };
             let suffix = if round.round == 1 { String::new() } else { format!("-r{}", round.round) };
-            let file = dir.join("sadd").join(format!("debate-{}-{}{suffix}.md", file_safe(id), file_safe(agent)));
+            let file = judges_dir(dir).join(format!("debate-{}-{}{suffix}.md", file_safe(id), file_safe(agent)));
             write(&file, &text)?;
             written.push(file);
         }

@@ -25,9 +25,10 @@ pub struct Panel {
     pub chosen: String,
 }
 
-/// Whether the machine has to be searched for models.
-pub fn wants_auto(args: &PanelArgs, config: &Config) -> bool {
-    wanted(args, config).is_none() && args.models.is_empty()
+/// Whether the machine has to be searched for models: somebody has neither a panel's model nor one of the command line.
+pub fn wants_auto(args: &PanelArgs, config: &Config) -> Result<bool, CliError> {
+    let (everybody, single) = split_models(&args.models)?;
+    Ok(wanted(args, config).is_none() && everybody.is_empty() && roles_of(args).iter().any(|role| !is_named(role, &single)))
 }
 
 /// The panel asked for by name. Judges named on the command line outrank the configured panel.
@@ -63,16 +64,17 @@ pub fn choose(args: &PanelArgs, config: &Config, project: &Path, available: Vec<
         agent.ok_or_else(|| CliError::usage(format!("there is no judge `{judge}`; the panel has {known}")))?.model = model.as_str().into();
     }
     if !single.is_empty() {
-        chosen = agents.iter().map(|agent| format!("{} {}", agent.name, agent.model)).collect::<Vec<_>>().join(" · ");
+        let others = if wanted.is_none() && everybody.is_empty() && !chosen.is_empty() { format!("; {chosen}") } else { String::new() };
+        chosen = agents.iter().map(|agent| format!("{} {}", agent.name, agent.model)).collect::<Vec<_>>().join(" · ") + &others;
     }
     Ok(Panel { agents, chosen })
 }
 
 /// A judge's name and its model.
-type Named = (String, String);
+pub type Named = (String, String);
 
 /// `risk=script:a.md` names a judge; `script:a.md` is for everybody, or one after the other when repeated.
-fn split_models(models: &[String]) -> Result<(Vec<String>, Vec<Named>), CliError> {
+pub fn split_models(models: &[String]) -> Result<(Vec<String>, Vec<Named>), CliError> {
     let (mut everybody, mut single) = (Vec::new(), Vec::new());
     for text in models {
         match text.split_once('=') {
@@ -109,19 +111,26 @@ fn seat(roles: &[String], models: &[String]) -> Vec<Member> {
     seats.map(|(role, model)| Member { role: role.clone(), model: model.clone(), ..Member::default() }).collect()
 }
 
+/// Named judges keep their model; the others get what was found, families the named ones lack first.
 fn found(roles: &[String], available: Vec<Candidate>, single: &[Named]) -> (Vec<Member>, String) {
-    let all_named = roles.iter().all(|role| single.iter().any(|(judge, _)| judge == role));
-    if available.is_empty() {
-        let why = if all_named {
-            String::new()
-        } else {
-            "no key, no agent and no local server found: rehearsal (built in, not a model)".to_owned()
-        };
-        return (seat(roles, &["rehearsal".to_owned()]), why);
+    let unnamed: Vec<String> = roles.iter().filter(|role| !is_named(role, single)).cloned().collect();
+    if unnamed.is_empty() || available.is_empty() {
+        let why = if unnamed.is_empty() { "" } else { "no key, no agent and no local server found: rehearsal (built in, not a model)" };
+        return (seat(roles, &["rehearsal".to_owned()]), why.to_owned());
     }
-    let picked = auto::pick(available, roles.len());
+    let taken: Vec<&str> = single.iter().map(|(_, model)| model.as_str()).collect();
+    let picked = auto::pick(available, unnamed.len(), &taken);
     let models: Vec<String> = picked.iter().map(|candidate| candidate.model.clone()).collect();
-    (seat(roles, &models), auto::words(&picked))
+    let mut found = seat(&unnamed, &models).into_iter();
+    let members = roles.iter().map(|role| match single.iter().find(|(judge, _)| judge == role) {
+        Some((_, model)) => Some(Member { role: role.clone(), model: model.clone(), ..Member::default() }),
+        None => found.next(),
+    });
+    (members.flatten().collect(), auto::words(&picked))
+}
+
+fn is_named(role: &str, single: &[Named]) -> bool {
+    single.iter().any(|(judge, _)| judge == role)
 }
 
 fn agent(member: &Member, project: &Path) -> Result<Agent, CliError> {

@@ -1,7 +1,10 @@
 //! Roles are files: built in, or the user's in `.rebut/roles/` and `.claude/agents/`, which win.
 
 use crate::error::CliError;
-use rebut_engine::agent::{BUILT_IN, Role};
+use rebut_engine::{
+    agent::{BUILT_IN, Role},
+    nearest::nearest,
+};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -37,8 +40,8 @@ pub fn find(project: &Path, name: &str) -> Result<Role, CliError> {
     if let Some((role, _)) = roles.remove(name) {
         return Ok(role);
     }
-    let nearest = roles.keys().min_by_key(|known| strsim::damerau_levenshtein(known, name)).cloned().unwrap_or_default();
-    let hint = format!("did you mean `{nearest}`? Write .rebut/roles/{name}.md to add it, `rebut roles` lists all");
+    let meant = nearest(name, roles.keys().map(String::as_str)).map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+    let hint = format!("{meant}Write .rebut/roles/{name}.md to add it, `rebut roles` lists all");
     Err(CliError::usage(format!("there is no role `{name}`")).hint(hint))
 }
 

@@ -2,7 +2,7 @@
 
 pub mod arms;
 
-use crate::{budget, paint::Paint};
+use crate::paint::Paint;
 use rebut_engine::{
     clean::{on_one_line, shortened},
     event::{Position, Started},
@@ -11,7 +11,7 @@ use rebut_engine::{
     outcome::{Ending, Outcome},
     recount::{Robustness, robustness},
     topology::Kind,
-    view::{RoundView, Spent, View},
+    view::{RoundView, Spent, TurnState, TurnView, View},
 };
 use std::fmt::Write;
 use unicode_width::UnicodeWidthStr;
@@ -19,8 +19,8 @@ use unicode_width::UnicodeWidthStr;
 /// What is said when nobody real answered.
 pub const REHEARSAL: &str = "REHEARSAL  the built-in speaker answered, not a model: good for trying rebut, not for deciding";
 
-/// The whole result. `kept` says whether it can be looked up later.
-pub fn result(view: &View, kept: bool, paint: Paint) -> String {
+/// The whole result. `kept` says whether it can be looked up later, `go_on` what to type when it met a limit.
+pub fn result(view: &View, kept: bool, go_on: Option<&str>, paint: Paint) -> String {
     let mut text = String::new();
     let Some(started) = &view.started else { return text };
     let _ = writeln!(text, "{}  {}", paint.strong(&on_one_line(&started.topic)), paint.faint(&heading(started)));
@@ -45,7 +45,7 @@ pub fn result(view: &View, kept: bool, paint: Paint) -> String {
         write_round(&mut text, view, round, paint);
     }
     match &view.outcome {
-        Some(outcome) => write_outcome(&mut text, view, outcome, paint),
+        Some(outcome) => write_outcome(&mut text, view, outcome, go_on, paint),
         None => {
             let word = if view.paused { "PAUSED" } else { "NOT ENDED" };
             let _ = writeln!(text, "{}  go on with: rebut resume {}", paint.attention(word), short(view));
@@ -88,12 +88,16 @@ pub fn cost_line(view: &View) -> String {
     parts.join(" · ")
 }
 
-/// What to type to go on with a debate that met a limit.
-pub fn go_on(view: &View) -> Option<String> {
-    let stop = view.outcome.as_ref()?.stopped.as_ref()?;
-    Some(
-        format!("rebut resume {} {}", short(view), budget::raised(view.started.as_ref()?, &view.resumed, stop.limit)).trim_end().to_owned(),
-    )
+/// What to type to keep the paid part of a debate that broke off, and ask its last step anew.
+pub fn ask_anew(view: &View) -> Option<String> {
+    let outcome = view.outcome.as_ref()?;
+    if !matches!(outcome.outcome, Ending::NoModel | Ending::NoQuorum | Ending::Failed) {
+        return None;
+    }
+    let step = |turn: &TurnView| turn.turn.split('/').next().unwrap_or_default().to_owned();
+    let last = step(view.turns.last()?);
+    let is_kept = |turn: &TurnView| turn.state == TurnState::Done && step(turn) != last;
+    view.turns.iter().any(is_kept).then(|| format!("rebut fork {} --at \"{last}\"", short(view)))
 }
 
 /// Money with as many digits as it takes to see something.
@@ -140,6 +144,14 @@ fn write_round(text: &mut String, view: &View, round: &RoundView, paint: Paint) 
         let agent = padded(agent, width);
         let _ = writeln!(text, "  {agent}  {lens}{}  {}  {words}", paint.strong(&held), confidence.trim_start_matches('0'));
     }
+    for turn in waiting_turns(view, round) {
+        let said = match turn.state {
+            TurnState::Done => format!("answered, not counted yet: {}", shortened(&on_one_line(&turn.text), 110)),
+            TurnState::Thinking => "asked, no answer yet".to_owned(),
+            TurnState::Failed => "did not answer".to_owned(),
+        };
+        let _ = writeln!(text, "  {}  {}", padded(&turn.agent, width), paint.faint(&said));
+    }
     for absence in &round.absent {
         let _ = writeln!(
             text,
@@ -148,6 +160,12 @@ fn write_round(text: &mut String, view: &View, round: &RoundView, paint: Paint) 
             paint.bad(&format!("missing: {} ({})", absence.reason, shortened(&on_one_line(&absence.detail), 90)))
         );
     }
+}
+
+/// The turns of a round that was left open: nothing was made of them yet.
+fn waiting_turns<'a>(view: &'a View, round: &'a RoundView) -> impl Iterator<Item = &'a TurnView> {
+    let is_open = |agent: &str| !round.completed && !round.positions.iter().any(|(known, _)| **known == *agent);
+    view.turns.iter().filter(move |turn| turn.turn == format!("{}/{}", round.step, turn.agent) && is_open(&turn.agent))
 }
 
 /// Through which lens an agent speaks, what it holds and why, in three short texts.
@@ -173,7 +191,7 @@ fn position_words(position: &Position, stance: &str) -> (String, String, String)
     }
 }
 
-fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint) {
+fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, go_on: Option<&str>, paint: Paint) {
     let last_words = view.last_words();
     match outcome.outcome {
         _ if arms::write_outcome(text, view, outcome, paint) => {}
@@ -210,7 +228,7 @@ fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint
         }
         Ending::Stopped => {
             let _ = writeln!(text, "{}  {}", paint.attention("STOPPED"), on_one_line(&outcome.summary));
-            if let Some(command) = go_on(view) {
+            if let Some(command) = go_on {
                 let _ = writeln!(text, "  go on     {command}");
             }
         }
@@ -219,6 +237,9 @@ fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint
         }
         ending => {
             let _ = writeln!(text, "{}  {}", paint.bad(&ending.as_str().to_uppercase().replace('_', " ")), on_one_line(&outcome.summary));
+            if let Some(command) = ask_anew(view) {
+                let _ = writeln!(text, "  go on     {command}   (keeps what was answered before)");
+            }
         }
     }
     for words in robustness(view).iter().flat_map(Robustness::in_words) {
@@ -261,9 +282,7 @@ fn plural(count: u64, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
-/// How long it took.
+/// How long somebody worked on it; the time it lay still is not counted.
 pub fn seconds(view: &View) -> Option<f64> {
-    let began: jiff::Timestamp = view.created_at.parse().ok()?;
-    let ended: jiff::Timestamp = view.ended_at.as_ref().unwrap_or(&view.updated_at).parse().ok()?;
-    Some(ended.duration_since(began).as_secs_f64())
+    (view.events > 0).then(|| view.worked_ms as f64 / 1000.0)
 }

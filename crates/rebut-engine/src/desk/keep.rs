@@ -15,7 +15,7 @@ use crate::{
     record::{Hash, Place, Record},
     replay::{Recorded, Recording},
     report,
-    store::{Append, Claim, Durability, Session},
+    store::{Append, Claim, Durability, Filter, Session},
     topology::kind_of,
     view::{self, View},
 };
@@ -104,7 +104,8 @@ impl Desk {
         let last = Entry::new(Place::default(), Event::DebateCompleted(Arc::new(outcome.clone())));
         journal.append(vec![last], Commit::default()).await?;
         // What people said after the end does not follow from the replies; it is taken over.
-        let again = View { answer: original.answer.clone(), marked: original.marked.clone(), ..desk.view(id).await? };
+        let mut again = desk.view(id).await?;
+        (again.answer, again.marked) = (original.answer.clone(), original.marked.clone());
         let transcript = report::transcript(&again);
         let identical = transcript == report::transcript(&original) && original.outcome.as_ref() == Some(&outcome);
         Ok(Replayed { transcript, outcome, identical })
@@ -148,12 +149,17 @@ impl Desk {
 
     /// Checks a debate's journal.
     pub async fn verify(&self, id: DebateId, trusted: &[String]) -> Result<Audit, DeskError> {
+        // The row first: what it knows of the end is in the journal by then.
+        let filter = Filter { prefix: Some(id.to_string()), ..Filter::default() };
+        let row = self.inner.store.sessions(&filter).await?.into_iter().find(|session| session.id == id);
         let records = self.inner.store.load(id, 0).await?;
         let checkpoints = self.inner.store.checkpoints(id).await?;
         if records.is_empty() && checkpoints.is_empty() {
             return Err(DeskError::NotFound(id.to_string()));
         }
-        Ok(audit::verify(id, &records, &checkpoints, trusted))
+        let mut audit = audit::verify(id, &records, &checkpoints, trusted);
+        audit.compare(row.as_ref(), &records);
+        Ok(audit)
     }
 
     /// Takes an event's text out of the journal; the chain stays valid and says so. Returns the events that still hold

@@ -187,6 +187,12 @@ impl Desk {
         Ok(self.inner.store.sessions(filter).await?)
     }
 
+    /// Whether a process, this one or another, runs a debate now. One that is recorded as running and is not was interrupted.
+    pub async fn is_run(&self, id: DebateId) -> Result<bool, DeskError> {
+        let here = self.inner.live().contains_key(&id);
+        Ok(here || self.inner.store.runner(id).await?.is_some())
+    }
+
     /// A debate as its journal tells it.
     pub async fn view(&self, id: DebateId) -> Result<View, DeskError> {
         Ok(View::of(&self.records(id).await?))

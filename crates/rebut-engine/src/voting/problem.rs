@@ -1,5 +1,6 @@
 //! What is wrong with ballots, in words that say where and what to do. Pure.
 
+use crate::nearest::nearest;
 use std::fmt;
 
 /// Something wrong with the candidates or a ballot.
@@ -49,7 +50,7 @@ impl Problems {
 
     /// A name that is no candidate's.
     pub fn unknown(&mut self, ballot: usize, voter: &str, name: &str, candidates: &[String]) {
-        let nearest = if self.kept.len() < SUGGESTED { nearest(name, candidates) } else { None };
+        let nearest = if self.kept.len() < SUGGESTED { nearest(name, candidates.iter().map(String::as_str)) } else { None };
         let what = match nearest {
             _ if name.trim().is_empty() => "a candidate without a name".to_owned(),
             Some(meant) => format!("unknown candidate `{name}`; did you mean `{meant}`?"),
@@ -65,16 +66,4 @@ impl Problems {
         }
         self.kept
     }
-}
-
-/// The candidate that was probably meant.
-fn nearest<'a>(name: &str, candidates: &'a [String]) -> Option<&'a str> {
-    // Very long names are compared by nobody.
-    let short = |text: &&String| text.len() <= 200;
-    if name.len() > 200 {
-        return None;
-    }
-    let distance = |known: &String| strsim::damerau_levenshtein(&name.to_lowercase(), &known.to_lowercase());
-    let best = candidates.iter().filter(short).map(|known| (distance(known), known)).min()?;
-    (best.0 <= 1 + best.1.chars().count() / 3).then_some(best.1.as_str())
 }

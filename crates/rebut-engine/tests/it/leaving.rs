@@ -50,6 +50,10 @@ impl Store for SlowToSay {
         self.0.remove(debate).await
     }
 
+    async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
+        self.0.runner(debate).await
+    }
+
     async fn changed_elsewhere(&self) -> Result<Vec<DebateId>, StoreError> {
         self.0.changed_elsewhere().await
     }

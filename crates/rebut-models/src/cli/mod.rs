@@ -9,16 +9,17 @@ mod place;
 mod plan;
 mod reading;
 mod running;
+mod secret;
 mod tree;
 
 pub use data::{Arg, CliData, Format, Home, OutputData, Pick, Stdin, UsageAt, built_in};
 pub use found::CliInfo;
 
-use crate::nearest::nearest;
 use place::{Paths, Place};
 use reading::Reader;
 use rebut_engine::{
     model::{Allowance, Answer, Fault, FaultKind, Model, Request},
+    nearest::nearest,
     secrets::Scrubber,
 };
 use running::Limits;
@@ -44,7 +45,9 @@ struct Cli {
     passed: BTreeMap<String, String>,
     user_home: Option<String>,
     temp: PathBuf,
-    /// Blanks the keys among them.
+    /// Everything it is given that is not known to be harmless.
+    secrets: Vec<String>,
+    /// Blanks them.
     scrubber: Scrubber,
     version: OnceCell<Option<String>>,
 }
@@ -63,7 +66,12 @@ impl Clis {
             let known = all.remove(name).unwrap_or_default();
             all.insert(name.clone(), known.changed_by(data));
         }
-        let clis = all.into_iter().map(|(name, data)| Ok((name.clone(), Arc::new(Cli::new(name, data, variable)?))));
+        let none = CliData::default();
+        let clis = all.into_iter().map(|(name, data)| {
+            // What is compiled in is no secret.
+            let configured = &config.get(&name).unwrap_or(&none).env;
+            Ok((name.clone(), Arc::new(Cli::new(name, data, configured, variable)?)))
+        });
         Ok(Self { clis: clis.collect::<Result<_, Fault>>()? })
     }
 
@@ -72,8 +80,9 @@ impl Clis {
         let (name, model) = name.split_once('/').map_or((name, None), |(name, model)| (name, Some(model)));
         let Some(cli) = self.clis.get(name) else {
             let known: Vec<&str> = self.clis.keys().map(String::as_str).collect();
-            let meant = nearest(name, known.iter().copied()).unwrap_or("claude");
-            let message = format!("unknown CLI `{name}`; did you mean `cli:{meant}`? Known: {}", known.join(", "));
+            let meant = nearest(name, known.iter().copied()).map(|meant| format!("; did you mean `cli:{meant}`?"));
+            let meant = meant.unwrap_or_else(|| ".".to_owned());
+            let message = format!("unknown CLI `{name}`{meant} Known: {}", known.join(", "));
             return Err(Fault::new(FaultKind::NotFound, message));
         };
         if model.is_some_and(|model| model.is_empty() || model.starts_with('-') || model.chars().any(char::is_control)) {
@@ -83,27 +92,37 @@ impl Clis {
         Ok(Arc::new(CliModel { cli: cli.clone(), model: model.map(str::to_owned) }))
     }
 
-    /// The keys that CLIs are given, so that nothing that is recorded holds them.
+    /// What CLIs are given in confidence, so that nothing that is recorded holds them.
     pub fn secrets(&self) -> Vec<String> {
-        self.clis.values().flat_map(|cli| secrets_in(&cli.passed).into_iter().chain(secrets_in(&cli.data.env))).collect()
+        self.clis.values().flat_map(|cli| cli.secrets.iter().cloned()).collect()
     }
 }
 
 impl Cli {
-    fn new(name: String, data: CliData, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, Fault> {
+    fn new(
+        name: String,
+        data: CliData,
+        configured: &BTreeMap<String, String>,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Fault> {
         let is_inside = |path: &str| Path::new(path.trim_start_matches("~/")).components().all(|part| matches!(part, Component::Normal(_)));
         if let Some(path) = data.files.keys().find(|path| !is_inside(path)) {
             let message = format!("[clis.{name}] files: `{path}` must be a path inside the workspace, or begin with ~/");
             return Err(Fault::new(FaultKind::BadRequest, message));
         }
         if data.args.is_none() {
-            return Err(Fault::new(FaultKind::BadRequest, format!("[clis.{name}] has no args; say how the program is called")));
+            return Err(Fault::new(
+                FaultKind::BadRequest,
+                format!("[clis.{name}] has no args; say how the program is called (`args = []` if it takes none)"),
+            ));
         }
         let names = ["PATH", "LANG"].into_iter().chain(data.pass.iter().flatten().map(String::as_str));
         let passed: BTreeMap<String, String> = names.filter_map(|name| Some((name.to_owned(), variable(name)?))).collect();
+        let secrets = secret::among(&passed, configured);
         Ok(Self {
             command: data.command.clone().unwrap_or_else(|| name.clone()),
-            scrubber: Scrubber::new(secrets_in(&passed).into_iter().chain(secrets_in(&data.env))),
+            scrubber: Scrubber::new(secrets.iter().cloned()),
+            secrets,
             user_home: variable("HOME"),
             temp: variable("TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from),
             version: OnceCell::new(),
@@ -168,12 +187,4 @@ impl Model for CliModel {
     fn allowance(&self) -> Allowance {
         Allowance { concurrency: Some(self.cli.data.concurrency.unwrap_or(4)), ..Allowance::default() }
     }
-}
-
-/// The values among these that are keys, by their names; a URL may hold a password.
-fn secrets_in(variables: &BTreeMap<String, String>) -> Vec<String> {
-    let is_secret = |name: &str, value: &str| {
-        ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word)) || (value.contains("://") && value.contains('@'))
-    };
-    variables.iter().filter(|(name, value)| is_secret(name, value)).map(|(_, value)| value.trim().to_owned()).collect()
 }

@@ -11,6 +11,7 @@ use crate::{key::Key, status};
 use rebut_engine::{
     clean,
     model::{Fault, FaultKind},
+    secrets::Scrubber,
 };
 use reqwest::{
     Client, Method, Request, Response, StatusCode, Url,
@@ -29,14 +30,17 @@ pub(super) struct Caller {
     pub endpoint: Arc<Endpoint>,
     pub headers: HeaderMap,
     /// Everything that must not come back out.
-    pub secrets: Vec<Key>,
+    secrets: Vec<Key>,
+    scrubber: Scrubber,
 }
 
 impl Caller {
     pub fn new(client: Client, endpoint: Arc<Endpoint>, wire: &Wire) -> Result<Self, Fault> {
         let unusable = |what: String| Fault::new(FaultKind::BadRequest, format!("provider {}: {what}", endpoint.name));
         let headers = endpoint.request_headers(wire).map_err(unusable)?;
-        Ok(Self { client, headers, secrets: endpoint.secrets(), endpoint })
+        let secrets = endpoint.secrets();
+        let scrubber = Scrubber::new(secrets.iter().map(|secret| secret.reveal().to_owned()));
+        Ok(Self { client, headers, secrets, scrubber, endpoint })
     }
 
     pub fn post(&self, url: &Url, body: Vec<u8>) -> Request {
@@ -104,6 +108,10 @@ impl Caller {
         let name = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or("status");
         let provider = &self.endpoint.name;
         let hint = match kind {
+            FaultKind::Auth => match (&self.endpoint.key_env, &self.endpoint.key) {
+                (Some(variable), Some(_)) => format!(" (check the key in {variable})"),
+                _ => format!(" (it wants a key; name its variable as key_env of the provider {provider})"),
+            },
             FaultKind::NotFound => format!(" (model `{model}` at {})", self.endpoint.base_url),
             FaultKind::BadRequest if reported.is_about_form() => format!(
                 " (this model does not take that form of structured output; set structured = \"object\" or \"none\" for the provider {provider})"
@@ -128,10 +136,7 @@ impl Caller {
 
     /// The text without any secret.
     pub fn blanked(&self, text: String) -> String {
-        self.secrets.iter().fold(text, |text, secret| match secret.blank(&text) {
-            Cow::Owned(blanked) => blanked,
-            Cow::Borrowed(_) => text,
-        })
+        self.scrubber.scrub(text)
     }
 
     /// What there is of a broken answer, without secrets and without what may become one, and not too much of it.

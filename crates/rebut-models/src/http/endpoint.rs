@@ -20,6 +20,8 @@ pub struct Endpoint {
     pub base_url: String,
     /// The key, sent in the wire's own header.
     pub key: Option<Key>,
+    /// The variable it comes from.
+    pub key_env: Option<String>,
     /// More headers.
     pub headers: BTreeMap<String, String>,
     /// What models cost, by name.
@@ -236,12 +238,7 @@ impl Endpoint {
         for (name, value) in wire.headers {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
-        for (name, value) in &self.headers {
-            let known = HeaderName::from_bytes(name.as_bytes()).map_err(|_| format!("`{name}` is no header's name"))?;
-            let mut value = HeaderValue::from_str(value).map_err(|_| format!("the header `{name}` has a value that cannot be sent"))?;
-            value.set_sensitive(is_secret_name(name));
-            headers.insert(known, value);
-        }
+        headers.extend(self.configured_headers()?);
         if let Some(key) = &self.key {
             let (name, prefix) = wire.key_header;
             let value = HeaderValue::from_str(&format!("{prefix}{}", key.reveal()));
@@ -250,6 +247,22 @@ impl Endpoint {
             headers.insert(HeaderName::from_static(name), value);
         }
         Ok(headers)
+    }
+
+    fn configured_headers(&self) -> Result<HeaderMap, String> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in &self.headers {
+            let known = HeaderName::from_bytes(name.as_bytes()).map_err(|_| format!("`{name}` is no header's name"))?;
+            let mut value = HeaderValue::from_str(value).map_err(|_| format!("the header `{name}` has a value that cannot be sent"))?;
+            value.set_sensitive(is_secret_name(name));
+            headers.insert(known, value);
+        }
+        Ok(headers)
+    }
+
+    /// What is wrong with its address or headers, if anything: no request could be made.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.url(&[], None).err().or_else(|| self.configured_headers().err())
     }
 
     /// Everything that must not come back out: the key, and headers that look like one.

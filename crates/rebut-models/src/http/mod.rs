@@ -23,7 +23,10 @@ pub(crate) use listing::list;
 use caller::{Caller, chain};
 use endpoint::is_secret_name;
 use incoming::{Deadlines, Incoming};
-use rebut_engine::model::{Allowance, Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage};
+use rebut_engine::{
+    model::{Allowance, Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage},
+    secrets::BLANK,
+};
 use reqwest::{Client, Url, header::CONTENT_TYPE};
 use std::{fmt::Write as _, sync::Arc, sync::Once, time::Duration};
 use wires::{Ask, End, Outcome, Wire};
@@ -195,8 +198,8 @@ impl Model for HttpModel {
         let mut text = format!("POST {}\n", self.url(streamed));
         for (name, value) in &self.caller.headers {
             let shown = match String::from_utf8_lossy(value.as_bytes()).into_owned() {
-                bearer if is_secret_name(name.as_str()) && bearer.starts_with("Bearer ") => format!("Bearer {}", crate::key::BLANKED),
-                _ if is_secret_name(name.as_str()) => crate::key::BLANKED.to_owned(),
+                bearer if is_secret_name(name.as_str()) && bearer.starts_with("Bearer ") => format!("Bearer {}", BLANK),
+                _ if is_secret_name(name.as_str()) => BLANK.to_owned(),
                 value => value,
             };
             // Writing to a String cannot fail.

@@ -1,8 +1,11 @@
 //! The lines of a script that start with `!`.
 
 use super::parse::{ScriptError, Text};
-use crate::{nearest::nearest, status};
-use rebut_engine::model::{Fault, FaultKind, Usage};
+use crate::status;
+use rebut_engine::{
+    model::{Fault, FaultKind, Usage},
+    nearest::nearest,
+};
 use std::time::Duration;
 
 /// What such a line means.
@@ -47,8 +50,12 @@ impl Command {
         match WORDS.iter().find(|(known, ..)| *known == word) {
             Some((_, example, read)) => read(rest.trim()).ok_or(ScriptError::BadArgument { line, text: format!("!{text}"), example }),
             None => {
-                let nearest = nearest(word, WORDS.iter().map(|(known, ..)| *known)).unwrap_or("timeout");
-                Err(ScriptError::UnknownWord { line, word: word.to_owned(), nearest })
+                let words = || WORDS.iter().map(|(known, ..)| *known);
+                let known = match nearest(word, words()) {
+                    Some(meant) => format!("did you mean `!{meant}`?"),
+                    None => format!("known are {}", words().map(|known| format!("!{known}")).collect::<Vec<_>>().join(", ")),
+                };
+                Err(ScriptError::UnknownWord { line, word: word.to_owned(), known })
             }
         }
     }

@@ -87,14 +87,14 @@ pub enum ScriptError {
         fence: String,
     },
     /// A word after `!` that means nothing.
-    #[error("line {line}: unknown `!{word}`; did you mean `!{nearest}`?")]
+    #[error("line {line}: unknown `!{word}`; {known}")]
     UnknownWord {
         /// Where.
         line: usize,
         /// The word.
         word: String,
-        /// What was probably meant.
-        nearest: &'static str,
+        /// What was probably meant, or can be.
+        known: String,
     },
     /// A known word with something wrong behind it.
     #[error("line {line}: `{text}` does not fit; write it like `{example}`")]

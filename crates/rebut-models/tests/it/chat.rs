@@ -89,7 +89,10 @@ async fn a_plain_answer_and_exactly_what_was_sent() {
     let (head, body) = wire.split_once("\n\n").expect("a blank line");
     assert_eq!(body, seen[0].body);
     assert!(head.starts_with(&format!("POST {}/chat/completions\n", server.base_url())), "{head}");
-    assert!(head.contains("\nauthorization: Bearer ***") && head.contains("\nx-api-key: ***") && head.contains("\nx-team: blue"), "{head}");
+    assert!(
+        head.contains("\nauthorization: Bearer [secret]") && head.contains("\nx-api-key: [secret]") && head.contains("\nx-team: blue"),
+        "{head}"
+    );
     assert!(!wire.contains(KEY) && !wire.contains(HEADER_SECRET));
 }
 
@@ -125,14 +128,14 @@ async fn a_streamed_answer_comes_in_pieces_on_one_connection() {
     let model = model(endpoint(server.base_url()), "m");
     for _ in 0..2 {
         let answer = asking.ask(&model).await.expect("an answer");
-        assert_eq!(answer.text, "one two *** three");
+        assert_eq!(answer.text, "one two [secret] three");
         assert_eq!(answer.usage.map(|usage| (usage.input, usage.cached, usage.output, usage.reasoning)), Some((60, 40, 20, 5)));
         let mut shown = Vec::new();
         while let Ok(delta) = pieces.try_recv() {
             shown.push(delta.text);
         }
         assert!(shown.len() > 2, "{shown:?}");
-        assert_eq!(shown.concat(), "one two *** three");
+        assert_eq!(shown.concat(), "one two [secret] three");
     }
     let seen = server.seen();
     assert_eq!(seen[0].peer, seen[1].peer, "a finished stream gives its connection back");
@@ -156,7 +159,7 @@ async fn every_failure_has_its_class() {
         ),
         (413, "too long".to_owned(), FaultKind::BadRequest, "too long"),
         (422, json!({"detail": "nope"}).to_string(), FaultKind::BadRequest, "nope"),
-        (401, error(&format!("Incorrect key: {KEY}."), "", ""), FaultKind::Auth, "Incorrect key: ***."),
+        (401, error(&format!("Incorrect key: {KEY}."), "", ""), FaultKind::Auth, "Incorrect key: [secret]."),
         (402, String::new(), FaultKind::Quota, "402 Payment Required"),
         (400, error("no money", "", "enforced_spend_limit_reached"), FaultKind::Quota, "no money"),
         (400, error("the request exceeds the available context size", "", ""), FaultKind::TooLong, "context size"),
@@ -178,7 +181,7 @@ async fn every_failure_has_its_class() {
         (200, choice(json!({"content": null}), json!("stop")), FaultKind::Empty, "no text"),
         (200, choice(json!({"content": " \n"}), json!("length")), FaultKind::Empty, "raise max_tokens"),
         (200, json!({"model": "m", "choices": []}).to_string(), FaultKind::Empty, "no text"),
-        (200, choice(json!({"content": null, "refusal": format!("I won't {KEY}")}), json!("stop")), FaultKind::Refused, "I won't ***"),
+        (200, choice(json!({"content": null, "refusal": format!("I won't {KEY}")}), json!("stop")), FaultKind::Refused, "I won't [secret]"),
         (200, choice(json!({"content": "some"}), json!("content_filter")), FaultKind::Refused, "filter"),
         (200, format!("\"{}\"", "x".repeat(MOST_TEXT)), FaultKind::TooLarge, "larger than"),
     ];
@@ -215,7 +218,7 @@ async fn odd_successes_are_still_answers() {
             None,
         ),
         (json!({"choices": [{"message": {"content": parts}}]}).to_string().into_bytes(), "ab", Finish::Complete, None),
-        (completion(&format!("the key is {KEY}!")).into_bytes(), "the key is ***!", Finish::Complete, Some(60)),
+        (completion(&format!("the key is {KEY}!")).into_bytes(), "the key is [secret]!", Finish::Complete, Some(60)),
     ];
     for (body, text, finish, input) in rows {
         // A server that does not stream although asked to is understood as well.

@@ -142,7 +142,7 @@ async fn an_answer_is_read_whole_or_in_pieces() {
             let say = || Behaviour::Say(format!("{{\"z\": \"ü {KEY}\", \"a\": \"\"}}"));
             let tried = once(row, streamed, &mut Asking::new(), |_| {}, say).await;
             let answer = tried.result.unwrap_or_else(|fault| panic!("{:?} {streamed}: {fault}", row.wire));
-            assert_eq!(answer.text, "{\"z\": \"ü ***\", \"a\": \"\"}", "{:?}", row.wire);
+            assert_eq!(answer.text, "{\"z\": \"ü [secret]\", \"a\": \"\"}", "{:?}", row.wire);
             assert_eq!(tried.shown, if streamed { answer.text.as_str() } else { "" }, "{:?}", row.wire);
             let cost_usd = Some((60.0 * 2.0 + 40.0 * 0.5 + 20.0 * 10.0) / 1e6);
             let usage = Usage { input: 60, cached: 40, output: 20, reasoning: row.reasoning, cost_usd };
@@ -209,7 +209,7 @@ async fn every_failure_has_its_class_on_every_wire() {
         (|| Behaviour::Fail(Failure::RateLimited), Some(FaultKind::RateLimited), ""),
         (|| Behaviour::Fail(Failure::Quota), Some(FaultKind::Quota), ""),
         (|| Behaviour::Fail(Failure::TooLong), Some(FaultKind::TooLong), ""),
-        (|| Behaviour::Fail(Failure::BadKey), Some(FaultKind::Auth), "***"),
+        (|| Behaviour::Fail(Failure::BadKey), Some(FaultKind::Auth), "[secret]"),
         (|| Behaviour::Fail(Failure::NoModel), Some(FaultKind::NotFound), "(model `m` at http://127.0.0.1:"),
         (|| Behaviour::Fail(Failure::Overloaded), None, ""),
         (|| Behaviour::Fail(Failure::Internal), Some(FaultKind::Server), ""),
@@ -284,8 +284,8 @@ async fn a_stream_without_its_end_is_evidence_and_no_answer() {
             let shown = tried.shown.clone();
             let fault = tried.fault("no end");
             assert_eq!(fault.kind, FaultKind::Incomplete, "{:?}: {fault}", row.wire);
-            assert_eq!(fault.partial.as_deref(), Some("one two ***"), "{:?}", row.wire);
-            assert!("one two ***".starts_with(&shown), "{:?}: {shown}", row.wire);
+            assert_eq!(fault.partial.as_deref(), Some("one two [secret]"), "{:?}", row.wire);
+            assert!("one two [secret]".starts_with(&shown), "{:?}: {shown}", row.wire);
             // Anthropic says at once what was read.
             assert_eq!(fault.usage.map(|usage| (usage.input, usage.cached)), (row.wire == WireKind::Anthropic).then_some((60, 40)));
         }

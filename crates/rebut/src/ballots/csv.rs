@@ -2,7 +2,7 @@
 
 use super::Reading;
 use csv::{ReaderBuilder, StringRecord, Trim};
-use rebut_engine::voting::Ballot;
+use rebut_engine::{nearest::nearest, voting::Ballot};
 use std::collections::BTreeMap;
 
 /// What a column holds.
@@ -63,8 +63,7 @@ fn column(name: &str) -> Result<Column, String> {
             Ok(place) if place > 0 => Column::Place(place),
             _ => {
                 let known = ["voter", "weight", "confidence", "ranking", "approves"];
-                let near = known.iter().find(|known| strsim::damerau_levenshtein(known, other) <= 2);
-                let meant = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+                let meant = nearest(other, known).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
                 return Err(format!(
                     "line 1: unknown column `{name}`{meant} Columns are voter, weight, confidence, ranking (or places: 1, 2, 3), approves, score:NAME"
                 ));

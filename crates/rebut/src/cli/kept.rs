@@ -15,7 +15,7 @@ pub struct IdArg {
 /// Arguments of `ls`.
 #[derive(Args, Debug)]
 pub struct LsArgs {
-    /// Only debates with this status: running, paused, completed, failed, cancelled
+    /// Only debates with this status: running, interrupted, paused, completed, failed, cancelled
     #[arg(long)]
     pub status: Option<String>,
     /// At most so many; 0 is all
@@ -100,8 +100,8 @@ pub struct ForkArgs {
     /// Who hears whom in the rounds that are asked anew
     #[arg(long, value_name = "KIND", value_parser = super::asking::topologies())]
     pub topology: Option<String>,
-    /// Another model for a judge: `risk=openai:gpt-5`; repeat
-    #[arg(short, long = "model", value_name = "JUDGE=MODEL")]
+    /// Another model, for everybody or for a judge: `risk=openai:gpt-5`; repeat
+    #[arg(short, long = "model", value_name = "[JUDGE=]MODEL")]
     pub models: Vec<String>,
     /// What it may use
     #[command(flatten)]

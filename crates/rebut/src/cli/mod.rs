@@ -12,7 +12,8 @@ pub use kept::*;
 pub use machine::*;
 pub use voting::*;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use rebut_engine::nearest::nearest;
 use std::path::PathBuf;
 
 /// Several agents answer blind, challenge each other and are counted; you get a decision with its reasons, or an honest "contested".
@@ -32,6 +33,30 @@ pub struct Cli {
     /// Flags every command has.
     #[command(flatten)]
     pub global: GlobalArgs,
+}
+
+/// The command that was probably meant by a word.
+pub fn meant_command(word: &str) -> Option<String> {
+    let command = Cli::command();
+    nearest(word, command.get_subcommands().map(clap::Command::get_name)).map(str::to_owned)
+}
+
+/// What was typed. A command written wrongly looks like a question with too many words behind it, so what was meant is told too.
+pub fn parse() -> Cli {
+    Cli::try_parse().unwrap_or_else(|error| {
+        let first = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+        let is_known = |word: &String| Cli::command().get_subcommands().any(|known| known.get_name() == word);
+        let meant =
+            first.filter(|word| error.kind() == ErrorKind::UnknownArgument && !is_known(word)).and_then(|word| meant_command(&word));
+        match meant {
+            Some(command) => {
+                eprint!("{}", error.render());
+                eprintln!("  hint: did you mean `rebut {command}`?");
+                std::process::exit(error.exit_code())
+            }
+            None => error.exit(),
+        }
+    })
 }
 
 /// Flags every command has.

@@ -5,14 +5,13 @@ use crate::{
     app::{App, user},
     auto,
     budget::Budget,
-    cli::{AskArgs, Cli, GlobalArgs, Weighing},
+    cli::{self, AskArgs, GlobalArgs, Weighing},
     context, dry,
     error::CliError,
     output,
     paint::Paint,
     panel,
 };
-use clap::CommandFactory;
 use rebut_engine::{
     Start,
     agent::Agent,
@@ -39,12 +38,9 @@ pub async fn route(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
     };
     if args.from.is_none() && !question.trim().contains(' ') && args.options.is_empty() {
         let message = format!("`{question}` is neither a command nor a question");
-        let command = Cli::command();
-        let nearest =
-            command.get_subcommands().map(|known| (strsim::damerau_levenshtein(known.get_name(), &question), known.get_name())).min();
-        return Err(CliError::usage(message).hint(match nearest {
-            Some((0..=2, known)) => format!("did you mean `rebut {known}`? Put a question in quotes"),
-            _ => "`rebut --help` lists the commands; put a question in quotes".to_owned(),
+        return Err(CliError::usage(message).hint(match cli::meant_command(&question) {
+            Some(known) => format!("did you mean `rebut {known}`? Put a question in quotes"),
+            None => "`rebut --help` lists the commands; put a question in quotes".to_owned(),
         }));
     }
     let advice = triage::triage(&question, args.options.len(), "");
@@ -65,9 +61,12 @@ pub async fn ask(format: &str, global: &GlobalArgs, args: AskArgs) -> Result<u8,
     let app = App::open(global, &settings(format, &args)?)?;
     output::check_files(&args.output)?;
     let (input, feature_dir) = input(&args, &app).await?;
+    if let Some(dir) = &feature_dir {
+        output::check_dir(&output::judges_dir(dir))?;
+    }
     let mut config = app.config.format(format)?;
     let registry = Arc::new(app.registry()?);
-    let wants_auto = panel::wants_auto(&args.panel, &app.config);
+    let wants_auto = panel::wants_auto(&args.panel, &app.config)?;
     let available = if wants_auto { auto::candidates(&registry, &app.clis).await } else { Vec::new() };
     let panel = panel::choose(&args.panel, &app.config, &app.project(), available)?;
     weigh(&app, &args, format, &mut config, &panel.agents).await?;
@@ -100,7 +99,7 @@ pub async fn ask(format: &str, global: &GlobalArgs, args: AskArgs) -> Result<u8,
     if let Some(dir) = &feature_dir {
         let written = output::write_judges(&desk.view(id).await?, dir)?;
         if !global.quiet {
-            eprintln!("wrote {} files below {}", written.len(), dir.join("sadd").display());
+            eprintln!("wrote {} files below {}", written.len(), output::judges_dir(dir).display());
         }
     }
     Ok(code)
@@ -202,14 +201,17 @@ async fn foresee(app: &App, registry: Arc<Registry>, start: Start, args: &AskArg
 
 /// Says what the debate will take, where that costs money or is limited.
 async fn announce(app: &App, registry: &Arc<Registry>, start: &Start, budget: &Budget) -> Result<(), CliError> {
-    let costs = start.agents.iter().any(|agent| price_of(registry, &agent.model) != Some(Price::FREE));
-    if !costs && budget.is_empty() {
+    let is_paid = |model: &str| price_of(registry, model) != Some(Price::FREE);
+    let costs = start.agents.iter().any(|agent| is_paid(&agent.model));
+    let fallback_costs = start.agents.iter().flat_map(|agent| &agent.fallbacks).any(|model| is_paid(model));
+    if !costs && !fallback_costs && budget.is_empty() {
         return Ok(());
     }
     let paint = Paint::stderr(app.global.color);
     let shown = dry::run(registry.clone(), start.clone()).await?;
     let estimate = dry::estimate(start, &shown, &|model| price_of(registry, model))?;
-    eprintln!("{}", paint.faint(&format!("estimate: {}", estimate.words())));
+    let more = if fallback_costs { "; a fallback that answers may cost more" } else { "" };
+    eprintln!("{}", paint.faint(&format!("estimate: {}{more}", estimate.words())));
     if !app.config.capped_twice.is_empty() {
         let names = app.config.capped_twice.join(", ");
         eprintln!("{}", paint.faint(&format!("{names}: your configuration and the project's both set it; the smaller counts")));

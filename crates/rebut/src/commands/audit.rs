@@ -1,6 +1,6 @@
 //! `audit verify` and `audit redact`.
 
-use super::keep::read_journal;
+use super::keep::read_damaged;
 use crate::{
     app::{App, user},
     cli::{AuditCommand, GlobalArgs, RedactArgs, VerifyArgs},
@@ -27,8 +27,8 @@ async fn verify(global: &GlobalArgs, args: VerifyArgs) -> Result<u8, CliError> {
     let trusted = app.place.trusted()?;
     let mut audits = Vec::new();
     match args.what.as_deref() {
-        Some(what) => audits.push(match read_journal(what)? {
-            Some(file) => audit::verify(file.debate, &file.records, &file.checkpoints, &trusted),
+        Some(what) => audits.push(match read_damaged(what)? {
+            Some((file, announced)) => audit::verify_file(&file, announced, &trusted),
             None => {
                 let desk = app.desk()?;
                 let id = desk.find(what).await?.id;

@@ -53,7 +53,7 @@ pub async fn compare(
     };
     let paint = Paint::stdout(app.global.color);
     if !args.json && !args.stream_json {
-        output::print(&text::result(&debate, app.keeps, paint))?;
+        output::print(&text::result(&debate, app.keeps, app.go_on(&debate).as_deref(), paint))?;
     }
     let mut compared = None;
     if matches!(outcome.outcome, Ending::Consensus | Ending::Majority | Ending::Contested) {

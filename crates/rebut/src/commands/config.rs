@@ -3,7 +3,6 @@
 use crate::{
     app::App,
     cli::{ConfigCommand, GlobalArgs, InitArgs},
-    config,
     error::CliError,
     output,
 };
@@ -37,13 +36,15 @@ pub fn run(global: &GlobalArgs, command: ConfigCommand) -> Result<u8, CliError> 
                 output::print(&text)?;
             }
         }
-        ConfigCommand::Validate { file: Some(file) } => {
-            config::read_file(file.clone(), true)?;
-            eprintln!("{} is valid", file.display());
-        }
-        ConfigCommand::Validate { file: None } => {
-            let app = App::open(global, &[])?;
+        ConfigCommand::Validate { file } => {
+            // A file that is named is looked at as `--config FILE` would use it.
+            let global = GlobalArgs { config: file.or_else(|| global.config.clone()), ..global.clone() };
+            let app = App::open(&global, &[])?;
             app.config.decide()?;
+            let problems = app.config.problems(&app.registry()?, &app.project());
+            if !problems.is_empty() {
+                return Err(CliError::usage(problems.join("\n")).hint("`rebut schema config` shows every key"));
+            }
             for layer in &app.config.layers {
                 eprintln!("{} is valid", layer.path.display());
             }

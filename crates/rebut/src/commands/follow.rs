@@ -20,8 +20,11 @@ pub async fn follow(app: &App, desk: &Desk, running: Running, args: &OutputArgs)
         return Ok(Ending::Cancelled.exit_code());
     };
     output::result(desk, &view, args, app).await?;
-    if let Some(command) = text::go_on(&view).filter(|_| args.json || args.stream_json) {
+    if let Some(command) = app.go_on(&view).filter(|_| args.json || args.stream_json) {
         eprintln!("stopped at a limit; go on with: {command}");
+    }
+    if let Some(command) = text::ask_anew(&view).filter(|_| args.json || args.stream_json) {
+        eprintln!("what was answered before is kept; go on with: {command}");
     }
     if outcome.outcome == Ending::Contested && !args.json && !args.stream_json {
         offer_choice(app, desk, &view, &mut interrupts).await?;

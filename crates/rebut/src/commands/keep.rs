@@ -7,13 +7,14 @@ use crate::{
     cli::{ExportArgs, ForkArgs, Form, GlobalArgs, ImportArgs, ReplayArgs, ResumeArgs, RmArgs},
     config::BudgetSection,
     error::CliError,
-    output,
+    output, panel, text,
 };
 use rebut_engine::{
     Desk, Fork, More,
     clean::for_people,
+    error::DeskError,
     memory::MemoryStore,
-    portable::Portable,
+    portable::{Portable, PortableError},
     store::{Filter, Status},
 };
 use std::{path::Path, sync::Arc};
@@ -26,7 +27,17 @@ pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliErro
     let more = Budget::new(&args.budget, &BudgetSection::default()).more();
     let Some(id) = &args.id else { return resume_all(&desk, more).await };
     let id = desk.find(id).await?.id;
-    let running = desk.resume_with(id, more).await?;
+    let running = match desk.resume_with(id, more).await {
+        Err(error @ DeskError::WrongState(_)) => {
+            let anew = text::ask_anew(&desk.view(id).await?);
+            let error = CliError::from(error);
+            return Err(match anew {
+                Some(command) => error.hint(format!("to ask its last step anew and keep the rest: {command}")),
+                None => error,
+            });
+        }
+        running => running?,
+    };
     follow::follow(&app, &desk, running, &args.output).await
 }
 
@@ -107,10 +118,13 @@ pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
         let goes_on = if format == "decide" { ("stop_when_stable", false.into()) } else { ("stop", "never".into()) };
         fork.config.insert(goes_on.0.to_owned(), goes_on.1);
     }
-    for text in &args.models {
-        let (judge, model) = text.split_once('=').ok_or_else(|| CliError::usage(format!("`{text}` should be JUDGE=MODEL")))?;
-        fork.models.insert(judge.to_owned(), model.to_owned());
+    let (everybody, single) = panel::split_models(&args.models)?;
+    if !everybody.is_empty() {
+        let started = desk.view(id).await?.started;
+        let judges = started.iter().flat_map(|started| &started.agents).map(|agent| agent.name.to_string());
+        fork.models.extend(judges.zip(everybody.into_iter().cycle()));
     }
+    fork.models.extend(single);
     let running = desk.fork(id, fork).await?;
     follow::follow(&app, &desk, running, &args.output).await
 }
@@ -179,10 +193,24 @@ pub async fn rm(global: &GlobalArgs, args: RmArgs) -> Result<u8, CliError> {
 
 /// The journal in a file, or `None` if there is no file of that name.
 pub fn read_journal(name: &str) -> Result<Option<Portable>, CliError> {
+    let Some(text) = read_text(name)? else { return Ok(None) };
+    Portable::parse(&text).map(Some).map_err(|error| CliError::usage(format!("{name}: {error}")))
+}
+
+/// The same for an audit, which says itself what is missing: with the number of events the heading announces.
+pub fn read_damaged(name: &str) -> Result<Option<(Portable, u64)>, CliError> {
+    let Some(text) = read_text(name)? else { return Ok(None) };
+    Portable::parse_uncounted(&text).map(Some).map_err(|error| match error {
+        // A journal with a line that is none was damaged, at that line.
+        PortableError::Line { .. } => CliError::failed(format!("{name}: damaged: {error}")),
+        error => CliError::usage(format!("{name}: {error}")),
+    })
+}
+
+fn read_text(name: &str) -> Result<Option<String>, CliError> {
     let path = Path::new(name);
     if !path.is_file() {
         return Ok(None);
     }
-    let text = std::fs::read_to_string(path).map_err(|error| CliError::file("read", path, &error))?;
-    Portable::parse(&text).map(Some).map_err(|error| CliError::usage(format!("{name}: {error}")))
+    std::fs::read_to_string(path).map(Some).map_err(|error| CliError::file("read", path, &error))
 }

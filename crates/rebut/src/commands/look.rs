@@ -9,8 +9,9 @@ use crate::{
     text,
 };
 use rebut_engine::{
+    Desk,
     clean::{for_people, json_for_terminal, on_one_line, shortened},
-    outcome::Outcome,
+    outcome::{Ending, Outcome},
     report,
     store::{Filter, Session, Status},
 };
@@ -18,30 +19,62 @@ use std::time::Duration;
 
 /// `rebut ls`.
 pub async fn ls(global: &GlobalArgs, args: LsArgs) -> Result<u8, CliError> {
-    let status = args.status.as_deref().map(|word| {
-        Status::parse(word)
-            .ok_or_else(|| CliError::usage(format!("there is no status `{word}`")).hint("running, paused, completed, failed, cancelled"))
-    });
-    let filter = Filter { status: status.transpose()?, limit: args.limit, ..Filter::default() };
-    let sessions = App::open(global, &[])?.desk()?.sessions(&filter).await?;
+    let desk = App::open(global, &[])?.desk()?;
+    let sessions = listed(&desk, &args).await?;
     if args.json {
-        output::print_json(&sessions)?;
+        let rows = sessions.iter().map(|(session, state)| {
+            let mut row = serde_json::to_value(session)?;
+            row["status"] = (*state).into();
+            Ok(row)
+        });
+        let rows = rows.collect::<Result<Vec<_>, _>>().map_err(|error: serde_json::Error| CliError::failed(error.to_string()))?;
+        output::print_json(&rows)?;
         return Ok(0);
     }
     if sessions.is_empty() {
-        eprintln!("no debates here yet; try: rebut demo");
+        let why = if args.status.is_some() { "no such debates here" } else { "no debates here yet; try: rebut demo" };
+        eprintln!("{why}");
         return Ok(0);
     }
     let paint = Paint::stdout(global.color);
-    for session in &sessions {
-        output::print(&row(session, paint))?;
+    for (session, state) in &sessions {
+        output::print(&row(session, state, paint))?;
+    }
+    if let (Some((session, _)), false) = (sessions.iter().find(|(_, state)| *state == INTERRUPTED), global.quiet) {
+        eprintln!("interrupted: its process is gone; go on with: rebut resume {}", session.id.short());
     }
     Ok(0)
 }
 
-fn row(session: &Session, paint: Paint) -> String {
+/// The state of a debate that is recorded as running but that nobody runs.
+const INTERRUPTED: &str = "interrupted";
+
+/// The sessions asked for, each with its state.
+async fn listed(desk: &Desk, args: &LsArgs) -> Result<Vec<(Session, &'static str)>, CliError> {
+    let wanted = args.status.as_deref();
+    let status = wanted.map(|word| {
+        let parsed = if word == INTERRUPTED { Some(Status::Running) } else { Status::parse(word) };
+        let known = "running, interrupted, paused, completed, failed, cancelled";
+        parsed.ok_or_else(|| CliError::usage(format!("there is no status `{word}`")).hint(known))
+    });
+    let status = status.transpose()?;
+    // Who runs is not in the table, so what is left out for that must not count.
+    let limit = if status == Some(Status::Running) { 0 } else { args.limit };
+    let mut listed = Vec::new();
+    for session in desk.sessions(&Filter { status, limit, ..Filter::default() }).await? {
+        let is_gone = session.status == Status::Running && !desk.is_run(session.id).await?;
+        let state = if is_gone { INTERRUPTED } else { session.status.as_str() };
+        if status != Some(Status::Running) || wanted == Some(state) {
+            listed.push((session, state));
+        }
+    }
+    listed.truncate(if args.limit == 0 { usize::MAX } else { args.limit });
+    Ok(listed)
+}
+
+fn row(session: &Session, state: &str, paint: Paint) -> String {
     let outcome = session.outcome.as_deref().and_then(|json| serde_json::from_str::<Outcome>(json).ok());
-    let state = outcome.map_or(session.status.as_str(), |outcome| outcome.outcome.as_str());
+    let state = outcome.map_or(state, |outcome| outcome.outcome.as_str());
     let mark = if session.rehearsal { " (rehearsal)" } else { "" };
     let when = session.created_at.get(..16).unwrap_or_default().replace('T', " ");
     let topic = shortened(&on_one_line(&session.topic), 70).into_owned();
@@ -49,7 +82,7 @@ fn row(session: &Session, paint: Paint) -> String {
         "{}  {}  {}  {}  {topic}{}\n",
         paint.strong(&session.id.short()),
         paint.faint(&when),
-        text::padded(state, 10),
+        text::padded(state, 11),
         text::padded(&session.format, 9),
         paint.faint(mark)
     )
@@ -57,7 +90,8 @@ fn row(session: &Session, paint: Paint) -> String {
 
 /// `rebut show`.
 pub async fn show(global: &GlobalArgs, args: ShowArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
+    let app = App::open(global, &[])?;
+    let desk = app.desk()?;
     let id = desk.find(&args.id.id).await?.id;
     if args.events {
         for record in desk.records(id).await? {
@@ -72,7 +106,7 @@ pub async fn show(global: &GlobalArgs, args: ShowArgs) -> Result<u8, CliError> {
     } else if args.transcript {
         output::print(&for_people(&report::transcript(&view)))?;
     } else {
-        output::print(&text::result(&view, true, Paint::stdout(global.color)))?;
+        output::print(&text::result(&view, true, app.go_on(&view).as_deref(), Paint::stdout(global.color)))?;
     }
     Ok(0)
 }
@@ -82,17 +116,22 @@ pub async fn watch(global: &GlobalArgs, args: WatchArgs) -> Result<u8, CliError>
     let desk = App::open(global, &[])?.desk()?;
     let session = desk.find(&args.id.id).await?;
     let mut watch = desk.watch(session.id, args.after).await?;
-    let mut hinted = global.quiet;
+    let mut is_gone = false;
     loop {
         let next = tokio::select! {
+            biased;
             next = watch.next() => next?,
-            // Its process may have died without a word; a live one may just as well be thinking.
-            () = tokio::time::sleep(SILENCE), if !hinted => {
-                hinted = true;
-                eprintln!("nothing new for {} s; if nobody runs it any more: rebut resume {}", SILENCE.as_secs(), session.id.short());
+            () = tokio::time::sleep(LOOK) => {
+                // Twice, since its last event and the end of its claim are one: whatever it wrote has been read by the second time.
+                if is_gone {
+                    eprintln!("interrupted: its process is gone; go on with: rebut resume {}", session.id.short());
+                    return Ok(Ending::Cancelled.exit_code());
+                }
+                is_gone = !desk.is_run(session.id).await?;
                 continue;
             }
         };
+        is_gone = false;
         let Some(record) = next else { return Ok(0) };
         let line = match (args.stream_json, record.event()) {
             (true, _) => {
@@ -106,5 +145,5 @@ pub async fn watch(global: &GlobalArgs, args: WatchArgs) -> Result<u8, CliError>
     }
 }
 
-/// After so long without an event a watcher is told what may be the matter.
-const SILENCE: Duration = Duration::from_secs(5);
+/// After so long without an event a watcher looks whether somebody still runs the debate.
+const LOOK: Duration = Duration::from_millis(500);

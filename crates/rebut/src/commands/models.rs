@@ -15,6 +15,7 @@ use rebut_engine::{
     clean::{on_one_line, shortened},
     family::family_of,
     model::Price,
+    nearest::nearest,
     secrets::Scrubber,
 };
 use rebut_models::{Registry, registry::EndpointInfo};
@@ -81,7 +82,7 @@ pub async fn run(global: &GlobalArgs, args: ModelsArgs) -> Result<u8, CliError> 
 async fn offers(app: &App, registry: &Registry, only: Option<&str>) -> Result<Vec<Offer>, CliError> {
     let servers = registry.servers().await;
     let picked: Vec<String> =
-        auto::pick(auto::among(registry, &app.clis, &servers), JUDGES.len()).into_iter().map(|candidate| candidate.model).collect();
+        auto::pick(auto::among(registry, &app.clis, &servers), JUDGES.len(), &[]).into_iter().map(|candidate| candidate.model).collect();
     let scrubber = app.scrubber(registry);
     let wanted = registry.endpoints().filter(|endpoint| only.is_none_or(|name| name == endpoint.name));
     let asked = wanted.map(|endpoint| {
@@ -94,8 +95,8 @@ async fn offers(app: &App, registry: &Registry, only: Option<&str>) -> Result<Ve
     }
     if let (Some(name), true) = (only, offers.is_empty()) {
         let known: Vec<&str> = registry.endpoints().map(|endpoint| endpoint.name).chain(["cli"]).collect();
-        let nearest = known.iter().min_by_key(|known| strsim::damerau_levenshtein(known, name)).copied().unwrap_or("openai");
-        let hint = format!("did you mean `{nearest}`? Known: {}", known.join(", "));
+        let meant = nearest(name, known.iter().copied()).map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+        let hint = format!("{meant}Known: {}", known.join(", "));
         return Err(CliError::usage(format!("there is no provider `{name}`")).hint(hint));
     }
     Ok(offers)

@@ -13,16 +13,20 @@ use crate::{
 };
 use rebut_engine::{
     Start,
-    clean::on_one_line,
+    clean::{on_one_line, shortened},
     formats::triage::Input,
     outcome::Outcome,
     triage::{Advice, WORTH_IT, triage},
 };
+use serde_json::json;
 use std::sync::Arc;
 
 /// `rebut triage`.
 pub async fn run(global: &GlobalArgs, args: TriageArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
+    if args.question.trim().is_empty() {
+        return Err(CliError::usage("what is the question?").hint("rebut triage \"Redis or Memcached for sessions?\""));
+    }
     let context = context::gather(&args.context, &app.config.deny)?;
     let options = parse_options(&args.options)?.len();
     let rules = triage(&args.question, options, &context.text);
@@ -35,6 +39,13 @@ pub async fn run(global: &GlobalArgs, args: TriageArgs) -> Result<u8, CliError> 
     };
     if args.json {
         match &asked {
+            Some(outcome) if outcome.result.is_null() => output::print_json(&json!({
+                "rules": rules,
+                "verdict": null,
+                "outcome": outcome.outcome,
+                "summary": outcome.summary,
+                "degraded": outcome.degraded,
+            }))?,
             Some(outcome) => output::print_json(&outcome.result)?,
             None => output::print_json(&rules)?,
         }
@@ -43,6 +54,10 @@ pub async fn run(global: &GlobalArgs, args: TriageArgs) -> Result<u8, CliError> 
     let paint = Paint::stdout(global.color);
     if let Some(outcome) = &asked {
         output::print(&format!("{}\n", paint.strong(&on_one_line(&outcome.summary))))?;
+        for absence in &outcome.degraded {
+            let why = format!("{}: {}", absence.reason, shortened(&on_one_line(&absence.detail), 300));
+            output::print(&format!("  {}\n", paint.bad(&format!("no verdict: {why}"))))?;
+        }
     }
     let verdict = match rules.advice {
         Advice::Debate => paint.good("SCOPE CRITICAL: worth a debate"),

@@ -2,7 +2,7 @@
 
 use super::file::{BudgetSection, ConfigFile};
 use crate::error::CliError;
-use rebut_engine::formats::FORMATS;
+use rebut_engine::{formats::FORMATS, nearest::nearest};
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 
@@ -159,10 +159,9 @@ fn toml_message(error: &toml::de::Error) -> String {
 fn with_suggestion(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let Some(unknown) = quoted.next().filter(|_| message.contains("unknown field")) else { return message.trim_end().to_owned() };
-    let best = quoted.map(|known| (strsim::damerau_levenshtein(unknown, known), known)).min();
-    match best {
-        Some((distance, known)) if distance <= 1 + known.len() / 2 => format!("{}\ndid you mean `{known}`?", message.trim_end()),
-        _ => message.trim_end().to_owned(),
+    match nearest(unknown, quoted) {
+        Some(known) => format!("{}\ndid you mean `{known}`?", message.trim_end()),
+        None => message.trim_end().to_owned(),
     }
 }
 

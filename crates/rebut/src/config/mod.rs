@@ -1,12 +1,13 @@
 //! The configuration: `rebut.toml` of the project over the user's file over the presets, resolved once.
 
 mod budget;
+mod checking;
 mod file;
 mod layers;
 mod trust;
 
 pub use file::{BudgetSection, ConfigFile, ContextSection, Defaults, Member, PanelSection, TrustSection};
-pub use layers::{Layer, Origin, read_file};
+pub use layers::{Layer, Origin};
 
 use crate::error::CliError;
 use rebut_engine::formats::{FORMATS, decide};

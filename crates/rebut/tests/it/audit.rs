@@ -11,7 +11,25 @@ type Tamper = fn(&Connection, &DebateId, &DebateId);
 
 #[test]
 fn tampering_is_found_and_its_place_named() {
-    let rows: [(&str, Tamper, u64, &str); 7] = [
+    let rows: [(&str, Tamper, u64, &str); 9] = [
+        (
+            "a tail deleted with its checkpoint",
+            |db, id, _| {
+                change(db, "DELETE FROM events WHERE debate_id = ?1 AND seq > 20", id);
+                change(db, "DELETE FROM checkpoints WHERE debate_id = ?1", id);
+            },
+            21,
+            "truncated",
+        ),
+        (
+            "another end in the list of debates",
+            |db, id, _| {
+                let sql = "UPDATE debate_sessions SET outcome = replace(outcome, '2 of 3', '3 of 3') WHERE id = ?1";
+                assert_eq!(db.execute(sql, [id.to_string()]).expect("valid SQL"), 1);
+            },
+            26,
+            "edited",
+        ),
         (
             "an edited text",
             |db, id, _| change(db, "UPDATE events SET data = replace(data, '0.8', '0.9') WHERE debate_id = ?1 AND seq = 6", id),
@@ -49,6 +67,58 @@ fn tampering_is_found_and_its_place_named() {
         rebut.expect(0, &["rm", &id]);
         rebut.expect(0, &["audit", "verify", "--all"]);
     }
+}
+
+type TamperFile = fn(&mut Vec<String>, &[String]);
+
+/// The same in an exported file. Line 0 is the heading, so that event 6 is line 6.
+#[test]
+fn tampering_with_a_file_is_found_and_its_place_named() {
+    let rows: [(&str, TamperFile, u64, &str); 7] = [
+        ("a line deleted", |lines, _| drop(lines.remove(12)), 12, "deleted"),
+        ("the end cut", |lines, _| lines.truncate(21), 21, "truncated"),
+        ("two lines swapped", |lines, _| lines.swap(6, 7), 6, "reordered"),
+        (
+            "a line moved",
+            |lines, _| {
+                let line = lines.remove(20);
+                lines.insert(6, line)
+            },
+            6,
+            "reordered",
+        ),
+        ("a line of another file in its place", |lines, other| lines[6] = other[6].clone(), 6, "spliced"),
+        ("a line of another file added", |lines, other| lines.insert(6, other[6].clone()), 6, "spliced"),
+        ("a line twice", |lines, _| lines.insert(7, lines[6].clone()), 6, "spliced"),
+    ];
+    let rebut = Rebut::new();
+    rebut.write("debate.md", &script_of(&split_then_c()));
+    for name in ["one.ndjson", "other.ndjson"] {
+        rebut.expect(0, &case(&["-o", name]));
+        rebut.expect(0, &["audit", "verify", name]);
+    }
+    let [one, other] = ["one.ndjson", "other.ndjson"].map(|name| rebut.read(name).lines().map(str::to_owned).collect::<Vec<_>>());
+    for (name, tamper, seq, kind) in rows {
+        let mut lines = one.clone();
+        tamper(&mut lines, &other);
+        rebut.write("changed.ndjson", &(lines.join("\n") + "\n"));
+        let audit = rebut.json(1, &["audit", "verify", "changed.ndjson", "--json"]);
+        let first = &audit[0]["problems"][0];
+        assert_eq!((first["seq"].as_u64(), first["kind"].as_str()), (Some(seq), Some(kind)), "{name}: {audit:#}");
+        assert_ne!(rebut.run(&["import", "changed.ndjson"]).code, 0, "{name}: it is not taken in");
+    }
+    // Without a checkpoint only the heading knows how many there were.
+    let unsealed = one[0].replacen(&one[0][one[0].find("\"checkpoints\"").expect("checkpoints")..], "\"checkpoints\":[]}", 1);
+    rebut.write(
+        "changed.ndjson",
+        &(std::iter::once(unsealed.as_str()).chain(one[1..21].iter().map(String::as_str)).collect::<Vec<_>>().join("\n") + "\n"),
+    );
+    let text = rebut.expect(1, &["audit", "verify", "changed.ndjson"]);
+    assert!(text.contains("at event 21: truncated: the heading announces 26 events, the file has 20"), "{text}");
+    rebut.write("changed.ndjson", &one.join("\n").replacen("{\"v\":1,\"seq\":6,", "{\"v\":1,\"seq\":6", 1));
+    let broken = rebut.run(&["audit", "verify", "changed.ndjson"]);
+    assert!(broken.code == 1 && broken.stderr.contains("damaged: line 7: "), "{}", broken.stderr);
+    assert_eq!(rebut.run(&["audit", "verify", "debate.md"]).code, 2, "that is no journal at all");
 }
 
 #[test]

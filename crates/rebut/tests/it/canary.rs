@@ -10,17 +10,19 @@ const HEADER: &str = "hdr-canary/77+Bk2Wn5";
 /// Given to an agent program, from the environment and from the configuration.
 const TOKEN: &str = "tok-canary/13+Yd8Rf4";
 const SETTING: &str = "set-canary/58+Mc6Hs9";
+/// Given to a program of the user's own, under a name that tells nothing.
+const PASSED: &str = "own-canary/64+Jt7Qw2";
 
 const ASK: &[&str] = &["decide", "Offline support?", "-O", "A=Online only", "-O", "B=Full offline", "--seed", "7"];
 
-/// A secret as it is, in Base64, URL-escaped and JSON-escaped.
-fn forms(secret: &str) -> [String; 4] {
+/// A secret as it is, in Base64 alone and after a user's name, URL-escaped and JSON-escaped.
+fn forms(secret: &str) -> [String; 5] {
     let escaped: String = secret
         .bytes()
         .map(|byte| if byte.is_ascii_alphanumeric() || byte == b'-' { (byte as char).to_string() } else { format!("%{byte:02X}") })
         .collect();
     let json = serde_json::to_string(secret).expect("a string");
-    [secret.to_owned(), base64(secret), escaped, json.trim_matches('"').to_owned()]
+    [secret.to_owned(), base64(secret), base64(&format!("u:{secret}")), escaped, json.trim_matches('"').to_owned()]
 }
 
 fn base64(text: &str) -> String {
@@ -34,13 +36,11 @@ fn base64(text: &str) -> String {
     groups.collect()
 }
 
-/// What must not be found: of Base64 all but its end, which depends on what follows.
+/// What must not be found: each form without its ends, which in Base64 may depend on what stands around it.
 fn needles() -> Vec<String> {
-    let all = [KEY, HEADER, TOKEN, SETTING].map(forms).concat();
-    all.iter()
-        .map(|form| form.trim_end_matches('=').chars().take(form.len().saturating_sub(2)).collect::<String>())
-        .filter(|form| form.len() > 8)
-        .collect()
+    let all = [KEY, HEADER, TOKEN, SETTING, PASSED].map(forms).concat();
+    let inner = all.iter().map(|form| form.trim_end_matches('=')).map(|form| form.get(3..form.len() - 2).unwrap_or_default().to_owned());
+    inner.filter(|form| form.len() > 8).collect()
 }
 
 /// Gives back what it got: to one judge in an error, to the others in an answer.
@@ -61,8 +61,10 @@ fn planted(server: &ModelServer) -> Rebut {
     let base = server.base_url();
     rebut.user_config(&format!(
         "[providers.mine]\nbase_url = \"{base}\"\nkey_env = \"MY_KEY\"\nauto_model = \"small\"\nheaders = {{ x-team-token = '{HEADER}' }}\n\
-         [providers.odd]\nbase_url = \"{base}\"\nkey_env = \"MY_KEY\"\nauto_model = \"refused\"\n[clis.claude.env]\nTOOL_TOKEN = '{SETTING}'\n"
+         [providers.odd]\nbase_url = \"{base}\"\nkey_env = \"MY_KEY\"\nauto_model = \"refused\"\n[clis.claude.env]\nTOOL_TOKEN = '{SETTING}'\n\
+         [clis.own]\nargs = []\npass = [\"MYTOK\"]\n"
     ));
+    rebut.program("own", &format!("echo \"no entry with $MYTOK {}\" >&2\nexit 3", forms(PASSED).join(" ")));
     // Says everything it knows: first as an answer, and when asked to fail, on standard error.
     let mut result = claude_result(&recommends("B"));
     result["structured_output"]["summary"] = [forms(TOKEN), forms(SETTING)].concat().join(" ").into();
@@ -70,7 +72,7 @@ fn planted(server: &ModelServer) -> Rebut {
     let words = forms(TOKEN).map(|form| form.replace('\'', "")).join(" ");
     let fails = format!("echo \"fatal: $CLAUDE_CODE_OAUTH_TOKEN $TOOL_TOKEN\" >&2\necho '{words}' >&2\nexit 3");
     rebut.program("codex", &format!("export CLAUDE_CODE_OAUTH_TOKEN='{TOKEN}' TOOL_TOKEN='{SETTING}'\n{fails}"));
-    for (name, value) in [("MY_KEY", KEY), ("CLAUDE_CODE_OAUTH_TOKEN", TOKEN), ("CODEX_API_KEY", TOKEN)] {
+    for (name, value) in [("MY_KEY", KEY), ("CLAUDE_CODE_OAUTH_TOKEN", TOKEN), ("CODEX_API_KEY", TOKEN), ("MYTOK", PASSED)] {
         rebut.set(name, value);
     }
     rebut
@@ -88,7 +90,7 @@ async fn no_secret_is_found_on_disk_or_in_anything_that_is_printed() {
             assert!(!output.stdout.contains(needle.as_str()), "{args:?} prints {needle}:\n{}", output.stdout);
             assert!(!output.stderr.contains(needle.as_str()), "{args:?} says {needle}:\n{}", output.stderr);
         }
-        blanked += output.stdout.matches("[secret]").count() + output.stdout.matches("***").count();
+        blanked += output.stdout.matches("[secret]").count();
         output.code
     };
     let panel = ["--judges", "risk,value,effort,neutral", "-m", "mine:small", "-m", "effort=cli:claude", "-m", "neutral=cli:codex"];
@@ -122,6 +124,7 @@ async fn no_secret_is_found_on_disk_or_in_anything_that_is_printed() {
         &[ASK, &panel, &["--dry-run"]].concat(),
         &[ASK, &panel, &["--estimate", "--json"]].concat(),
         &[ASK, &["-m", "odd:refused"]].concat(),
+        &[ASK, &["-m", "cli:own", "--timeout", "2"]].concat(),
         &["triage", "Offline or online?", "-m", "mine:small"],
         &["fork", "last", "--at", "end", "--json"],
     ] {

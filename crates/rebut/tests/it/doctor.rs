@@ -34,8 +34,10 @@ fn furnished(server: &ModelServer) -> Rebut {
         "[providers.mine]\nbase_url = \"{base}\"\nkey_env = \"MY_KEY\"\nauto_model = \"small\"\n\
          [providers.mine.prices.small]\ninput = 10.0\noutput = 100.0\n\
          [providers.odd]\nbase_url = \"{base}\"\nkey_env = \"ODD_KEY\"\nauto_model = \"refused\"\n\
-         [providers.here]\nbase_url = \"{base}\"\n"
+         [providers.here]\nbase_url = \"{base}\"\n\
+         [providers.also]\nbase_url = \"{base}\"\nkey_env = \"MY_KEY\"\n[clis.own]\nargs = []\n"
     ));
+    rebut.program("own", "echo '{\"ready\": true}'");
     rebut.program("claude", &claude_like("/bin/cat > /dev/null", &claude_result(READY)));
     rebut.set("MY_KEY", "sk-mine-0123456789");
     rebut.set("ODD_KEY", "sk-odd-0123456789");
@@ -54,7 +56,9 @@ async fn with_something_doctor_finds_it_and_deep_asks_it() {
     let host = server.base_url().replace("http://", "").replace("/v1", "");
     let plain = rebut.expect(0, &["doctor"]);
     for says in [
-        "MY_KEY, ODD_KEY set",
+        "keys       MY_KEY, ODD_KEY set",
+        "mine from your configuration",
+        "cannot see whether somebody is signed in; `rebut doctor --deep` asks it\n",
         &format!("mine       chat      {host}"),
         "claude     2.1.9  ",
         "not signed in: run `claude` once",
@@ -64,7 +68,20 @@ async fn with_something_doctor_finds_it_and_deep_asks_it() {
     ] {
         assert!(plain.contains(says), "{says:?} is not in\n{plain}");
     }
-    assert!(rebut.expect(0, &["doctor", "--fix"]).contains("printf '[providers.odd.prices."), "a price would help");
+    let fixes = rebut.expect(0, &["doctor", "--fix"]);
+    assert!(
+        fixes.contains("printf '[providers.odd.prices.") && !fixes.contains("apt-get"),
+        "a price would help, a sandbox not yet: {fixes}"
+    );
+    let ready = |findings: &Value, name: &str| {
+        let endpoints = findings["endpoints"].as_array().expect("a list").clone();
+        endpoints.iter().find(|endpoint| endpoint["provider"] == name).expect("an endpoint")["ready"].clone()
+    };
+    let findings = rebut.json(0, &["doctor", "--json"]);
+    assert_eq!(
+        [ready(&findings, "here"), ready(&findings, "ollama"), ready(&findings, "openai")],
+        [json!(true), json!(false), json!(false)]
+    );
     assert_eq!(server.seen().iter().filter(|seen| seen.line.starts_with("POST")).count(), 0, "nobody was asked for an answer");
 
     rebut.set("CLAUDE_CODE_OAUTH_TOKEN", "oauth-0123456789");
@@ -78,7 +95,12 @@ async fn with_something_doctor_finds_it_and_deep_asks_it() {
         .map(|probe| (probe["model"].as_str().unwrap_or_default(), probe["ok"] == true, probe["cost_usd"].as_f64()))
         .collect();
     let cost = (100.0 * 10.0 + 20.0 * 100.0) / 1e6;
-    assert_eq!(told, [("cli:claude", true, Some(0.01)), ("mine:small", true, Some(cost)), ("odd:refused", false, None)]);
+    assert_eq!(
+        told,
+        [("cli:claude", true, Some(0.01)), ("mine:small", true, Some(cost)), ("odd:refused", false, None), ("cli:own", true, None)]
+    );
+    let fixes = rebut.expect(0, &["doctor", "--deep", "--fix"]);
+    assert!(fixes.contains("export ODD_KEY='…' # the one that is set was refused by odd"), "{fixes}");
     let text = rebut.expect(0, &["doctor", "--deep"]);
     assert!(text.contains("mine:small  ok  ") && text.contains("odd:refused  not authenticated: "), "{text}");
     assert!(!text.contains("0123456789") && !findings.to_string().contains("0123456789"), "keys are never shown");

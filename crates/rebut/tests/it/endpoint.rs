@@ -77,8 +77,8 @@ async fn a_key_that_the_endpoint_echoes_is_still_nowhere() {
     {
         let output = rebut.run(&[ASK, flags].concat());
         assert_eq!(output.code, 0, "{}", output.stderr);
-        assert!(output.stdout.contains("B, says ***"), "the answer itself is kept: {}", output.stdout);
-        assert!(output.stdout.contains("bad key *** at line 1"), "the reason is kept: {}", output.stdout);
+        assert!(output.stdout.contains("B, says [secret]"), "the answer itself is kept: {}", output.stdout);
+        assert!(output.stdout.contains("bad key [secret] at line 1"), "the reason is kept: {}", output.stdout);
         assert!(!output.stdout.contains(KEY) && !output.stderr.contains(KEY), "{flags:?}");
     }
     let id = rebut.json(0, &["ls", "--json"])[0]["id"].as_str().expect("an id").to_owned();

@@ -14,6 +14,7 @@ mod learning;
 mod panels;
 mod processes;
 mod rebut;
+mod refused;
 mod replay;
 mod retally;
 mod signals;

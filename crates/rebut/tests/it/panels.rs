@@ -86,6 +86,18 @@ async fn the_auto_panel_prefers_families_then_keys_programs_and_servers() {
         let result: Value = serde_json::from_str(&output.stdout).expect("JSON");
         assert_eq!(result["families"], serde_json::json!(families));
     }
+    // A model for one judge leaves the search for the others as it is.
+    for flags in [&[][..], &["-p", "auto"]] {
+        let mut rebut = Rebut::new();
+        rebut.user_config(&providers(&server));
+        rebut.set(keys[0].0, keys[0].1);
+        let output = rebut.run(&[ASK, &["--json", "-m", "risk=mine:m"], flags].concat());
+        assert_eq!(output.code, 0, "{flags:?}: {}", output.stderr);
+        let says = "risk mine:m · value anthropic:claude-haiku-5-5 · effort mine:other; auto panel, different families first: ";
+        assert!(output.stderr.contains(says), "{flags:?}: {}", output.stderr);
+        let result: Value = serde_json::from_str(&output.stdout).expect("JSON");
+        assert_eq!(result["families"], serde_json::json!(["mine:m", "claude", "mine:other"]), "{flags:?}: nobody rehearses");
+    }
     let mut rebut = Rebut::new();
     rebut.user_config("");
     rebut.program("claude", &answer);
@@ -120,6 +132,14 @@ async fn who_answered_instead_is_told_everywhere() {
     let told = &rebut.json(0, &["show", "last", "--json"])["substituted"][0];
     assert_eq!((&told["from"], &told["to"], &told["diversity_lost"]), (&"mine:gone".into(), &"openai:gpt-5-mini".into(), &true.into()));
     assert_eq!(rebut.run(&["replay", "last"]).code, 0, "also on a replay");
+
+    // A panel that costs nothing by itself, with somebody paid behind it.
+    rebut.write("free.md", &crate::rebut::script(&[("*", &recommends("B"))]));
+    let free = "[panels.free]\nmembers = [\n{ role = \"risk\", model = \"script:free.md\", fallbacks = [\"openai:gpt-5-mini\"] },\n\
+                { role = \"value\", model = \"script:free.md\" },\n]\n";
+    rebut.write("rebut.toml", &format!("{}{free}", providers(&server)));
+    let output = rebut.run(&[ASK, &["-p", "free"]].concat());
+    assert!(output.stderr.contains("$0; a fallback that answers may cost more"), "{}", output.stderr);
 }
 
 #[test]

@@ -101,10 +101,49 @@ fn another_process_can_cancel_it() {
     let run = rebut.start(&case(&[]));
     let id = run.id.clone();
     run.kill();
-    let mut watcher = rebut.start(&["watch", &id]);
-    watcher.await_stderr("if nobody runs it any more: rebut resume");
     rebut.expect(0, &["cancel", &id]);
-    watcher.until(|event| event["type"] == "debate.completed");
-    assert_eq!(watcher.finish().0, 0);
     assert_eq!(rebut.json(0, &["show", &id, "--json"])["outcome"], "cancelled");
+}
+
+#[test]
+fn a_debate_whose_process_died_is_told_from_one_that_runs() {
+    let rebut = Rebut::new();
+    rebut.write("debate.md", &script(&[("*/risk", &recommends("A")), ("*", "!timeout")]));
+    let mut run = rebut.start(&case(&[]));
+    let id = run.id.clone();
+    run.until(|event| event["type"] == "turn.completed");
+    let status = || rebut.json(0, &["ls", "--json"])[0]["status"].clone();
+    assert_eq!(status(), "running");
+    let mut watcher = rebut.start(&["watch", &id]);
+    watcher.until(|event| event["type"] == "turn.completed");
+    run.kill();
+    let (code, said) = watcher.finish();
+    let hint = format!("go on with: rebut resume {}", &id[..8]);
+    assert!(code == 130 && said.contains(&hint), "{code}: {said}");
+    let late = rebut.run(&["watch", &id]);
+    assert!(late.code == 130 && late.stderr.contains(&hint), "{}", late.stderr);
+    assert_eq!(status(), "interrupted");
+    let list = rebut.run(&["ls"]);
+    assert!(list.stdout.contains("interrupted") && list.stderr.contains(&hint), "{}\n{}", list.stdout, list.stderr);
+    for (status, count) in [("running", 0), ("interrupted", 1), ("paused", 0)] {
+        assert_eq!(rebut.json(0, &["ls", "--status", status, "--json"]).as_array().map(Vec::len), Some(count), "{status}");
+    }
+    let shown = rebut.expect(0, &["show", &id]);
+    assert!(shown.contains("risk    answered, not counted yet: ") && shown.contains("value   asked, no answer yet"), "{shown}");
+
+    rebut.write("debate.md", &script(&[("*", &recommends("A"))]));
+    assert_eq!(rebut.run(&["resume", &id]).code, 0);
+    assert_eq!(status(), "completed");
+    assert_eq!(rebut.run(&["watch", &id]).code, 0);
+
+    // As if ten years had passed before somebody went on: they are not the debate's.
+    let events = rebut.events(&id);
+    let resumed = events.iter().find(|event| event["type"] == "debate.resumed").expect("a resumption")["seq"].as_i64();
+    let database = rusqlite::Connection::open(rebut.data().join("rebut.db")).expect("the database");
+    let later = "UPDATE events SET ts = (substr(ts, 1, 4) + 10) || substr(ts, 5) WHERE seq >= ?1";
+    assert!(database.execute(later, [resumed]).expect("valid SQL") > 1);
+    drop(database);
+    let shown = rebut.expect(0, &["show", &id]);
+    let seconds = shown.split(" · ").find_map(|part| part.strip_suffix(" s")).and_then(|number| number.parse::<f64>().ok());
+    assert!(seconds.is_some_and(|seconds| seconds < 1e6), "{shown}");
 }

@@ -17,6 +17,10 @@ fn mistakes_are_named_with_a_way_out() {
     let ask: &[&str] = &["decide", "Offline support?", "-O", "A=x", "-O", "B=y"];
     let rows: &[(&[&str], i32, &str)] = &[
         (&["decide"], 2, "what is the question?"),
+        (&["decied", "Which one?"], 2, "did you mean `rebut decide`?"),
+        (&["triage", " "], 2, "what is the question?"),
+        (&[ask, &["-m", "nosuch:x"]].concat(), 2, "unknown provider `nosuch`; models are written PROVIDER:MODEL. Known: anthropic"),
+        (&[ask, &["-m", "script:good.md", "--feature-dir", "good.md"]].concat(), 1, "cannot create good.md/sadd"),
         (&["foo"], 2, "`foo` is neither a command nor a question"),
         (&["shwo"], 2, "did you mean `rebut show`?"),
         (&["-O", "A=x", "decide", "Which?"], 2, "stand before the command"),
@@ -51,7 +55,7 @@ fn mistakes_are_named_with_a_way_out() {
         (&["config", "validate", "range.toml"], 2, "range.toml: line 2: timeout_per_judge must be 1 to 86400 seconds"),
         (&["--config", "none.toml", "ls"], 2, "cannot read none.toml"),
         (&["show", "zzz"], 2, "`rebut ls` lists the debates kept here"),
-        (&["ls", "--status", "done"], 2, "running, paused, completed, failed, cancelled"),
+        (&["ls", "--status", "done"], 2, "running, interrupted, paused, completed, failed, cancelled"),
         (&["replay", "zzz"], 2, "no debate `zzz`"),
         (&["roles", "rsik"], 2, "did you mean `risk`?"),
         (&["import", "missing.ndjson"], 2, "there is no file missing.ndjson"),
@@ -64,6 +68,71 @@ fn mistakes_are_named_with_a_way_out() {
         assert!(!output.stderr.contains("TOKEN=1"), "{args:?}");
     }
     assert_eq!(rebut.expect(0, &["ls", "--json"]).trim(), "[]", "none of these started a debate");
+}
+
+#[test]
+fn a_way_out_fits_what_is_wrong() {
+    let rebut = Rebut::new();
+    rebut.user_config("[clis.own]\nargs = []\n");
+    rebut.program("own", "echo hello");
+    let refused = rebut.run(&["decide", "Offline support?", "-O", "A=x", "-O", "B=y", "-m", "cli:own", "--max-cost", "1"]);
+    assert!(refused.code == 2 && refused.stderr.contains("hint: cap --max-tokens or --max-calls instead"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("[providers"), "a program has no price per token: {}", refused.stderr);
+    rebut.user_config("[clis.own]\n");
+    assert!(rebut.run(&["ls"]).stderr.contains("`args = []` if it takes none"));
+    rebut.user_config("");
+    rebut.write("../data/rebut.db", &"this is no database at all. ".repeat(100));
+    let garbage = rebut.run(&["ls"]);
+    assert_eq!(garbage.code, 1, "{}", garbage.stderr);
+    assert!(garbage.stderr.contains("is not a database of rebut") && garbage.stderr.contains("--data DIR"), "{}", garbage.stderr);
+}
+
+#[test]
+fn a_configuration_that_cannot_work_is_not_called_valid() {
+    let rebut = Rebut::new();
+    rebut.write("good.md", &script(&[("*", &recommends("A"))]));
+    let ask: &[&str] = &["decide", "Offline support?", "-O", "A=x", "-O", "B=y", "-m", "script:good.md"];
+    let panel = |member: &str| format!("[panels.p]\nmembers = [{{ {member} }}]\n");
+    // Whether a debate that does not use it runs all the same.
+    let rows: &[(String, &str, bool)] = &[
+        ("[providers.mine]\nbase_url = \"x\"\n".to_owned(), "[providers.mine] base_url `x` is no URL", true),
+        (
+            "[providers.mine]\nbase_url = \"https://me:word@example.org/v1\"\n".to_owned(),
+            "base_url may hold no user, password or query",
+            true,
+        ),
+        (
+            "[providers.mine]\nbase_url = \"http://127.0.0.1:9/v1\"\nheaders = { \"a b\" = \"x\" }\n".to_owned(),
+            "`a b` is no header's name",
+            true,
+        ),
+        ("[providers.openai.prices.x]\ninput = -1.0\noutput = 1.0\n".to_owned(), "the price of x must be", false),
+        ("[providers.openai.allowance]\nconcurrency = 0\n".to_owned(), "an allowance of 0 would wait for ever", false),
+        ("[defaults]\npanel = \"nope\"\n".to_owned(), "[defaults] panel: there is no panel `nope`", false),
+        ("[defaults]\ncalls_per_provider = 0\n".to_owned(), "calls_per_provider: 0 would ask nobody", true),
+        ("[panels.p]\nmembers = []\n".to_owned(), "[panels.p] has no members", true),
+        (panel("role = \"rsk\", model = \"openai:gpt-5\""), "[panels.p] member 1: there is no role `rsk`", true),
+        (panel("role = \"risk\", model = \"opnai:gpt-5\""), "[panels.p] member 1: unknown provider `opnai`; did you mean `openai`?", true),
+        (panel("role = \"risk\", model = \"openai:gpt-5\", fallbacks = [\"gpt-5\"]"), "member 1: unknown provider `gpt-5`", true),
+        ("[budget]\nmax_cost = -3.0\n".to_owned(), "[budget] max_cost: the most a debate may cost must be", false),
+        (panel("role = \"risk\", model = \"openai:gpt-5\", fallbacks = [\"script:none.md\", \"cli:claude\"]"), "", true),
+    ];
+    for (config, says, runs) in rows {
+        rebut.write("rebut.toml", config);
+        rebut.write("named.toml", config);
+        let code = if says.is_empty() { 0 } else { 2 };
+        for args in [&["config", "validate"][..], &["config", "validate", "named.toml"]] {
+            let output = rebut.run(args);
+            assert_eq!(output.code, code, "{config}: {}", output.stderr);
+            assert!(output.stderr.contains(says) && !output.stderr.contains("me:word"), "{config}: {}", output.stderr);
+        }
+        if config.contains("[providers.mine]") {
+            assert_eq!(rebut.run(&[&ask[..6], &["-m", "mine:x"]].concat()).code, 2, "{config}: asked all the same");
+        }
+        let ran = rebut.run(ask);
+        let expected = if *runs { 0 } else { 2 };
+        assert!(ran.code == expected || config.contains("calls_per_provider"), "{config}: {}", ran.stderr);
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use futures_util::{StreamExt, stream};
 use rebut_engine::{
     clean::{on_one_line, shortened},
-    model::Models,
+    model::{FaultKind, Models},
     secrets::Scrubber,
 };
 use rebut_models::Registry;
@@ -21,6 +21,8 @@ pub struct Probe {
     pub answered_as: Option<String>,
     /// What went wrong; null when nothing did.
     pub fault: Option<String>,
+    /// Whether its key or login was refused.
+    pub refused: bool,
     /// How long it took.
     pub ms: u64,
     /// US dollars; null when nobody knows.
@@ -49,8 +51,11 @@ async fn one(registry: &Registry, model: &str, scrubber: &Scrubber) -> Probe {
     match answer {
         Ok(answer) => {
             let answered_as = answer.model.map(clean);
-            Probe { model: model.to_owned(), ok: true, answered_as, fault: None, ms, cost_usd }
+            Probe { model: model.to_owned(), ok: true, answered_as, fault: None, refused: false, ms, cost_usd }
         }
-        Err(fault) => Probe { model: model.to_owned(), ok: false, answered_as: None, fault: Some(clean(fault.to_string())), ms, cost_usd },
+        Err(fault) => {
+            let refused = fault.kind == FaultKind::Auth;
+            Probe { model: model.to_owned(), ok: false, answered_as: None, fault: Some(clean(fault.to_string())), refused, ms, cost_usd }
+        }
     }
 }

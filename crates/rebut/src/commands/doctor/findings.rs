@@ -3,7 +3,7 @@
 use super::{deep::Probe, sandbox::Sandbox};
 use crate::{
     app::{App, environment},
-    auto::{self, Candidate, Source},
+    auto::{self, Candidate},
     cli::PanelArgs,
     error::CliError,
     panel,
@@ -32,7 +32,7 @@ pub struct Findings {
     pub models: Vec<Candidate>,
     /// Who would debate if nobody says otherwise.
     pub panel: Panel,
-    /// The days on which built-in prices were looked up, by provider.
+    /// The days on which prices were looked up, by provider.
     pub prices: Vec<Priced>,
     /// Configuration files in use.
     pub config: Vec<PathBuf>,
@@ -108,7 +108,8 @@ pub struct Panel {
 #[derive(Debug, Serialize)]
 pub struct Priced {
     pub provider: String,
-    pub priced_on: String,
+    /// Null for prices of the configuration that do not say it.
+    pub priced_on: Option<String>,
 }
 
 /// Where debates are kept.
@@ -129,14 +130,14 @@ impl Findings {
         let clis =
             clis.map(|cli| Cli { name: cli.name, program: cli.program, version: cli.version, signed_in: cli.signed_in, hint: cli.hint });
         let models = auto::among(registry, &app.clis, &servers);
-        let priced = registry.endpoints().filter(|endpoint| endpoint.is_ready);
+        let priced = registry.endpoints().filter(|endpoint| endpoint.is_ready && endpoint.has_prices);
         Ok(Self {
             keys: registry.endpoints().filter_map(key).collect(),
-            endpoints: registry.endpoints().map(|endpoint| described(&endpoint)).collect(),
+            endpoints: registry.endpoints().map(|endpoint| described(&endpoint, &servers)).collect(),
             clis: clis.collect(),
             servers: servers.iter().map(local).collect(),
             panel: panel_of(app, registry, models.clone()),
-            prices: priced.filter_map(|it| Some(Priced { provider: it.name.to_owned(), priced_on: it.priced_on?.to_owned() })).collect(),
+            prices: priced.map(|it| Priced { provider: it.name.to_owned(), priced_on: it.priced_on.map(str::to_owned) }).collect(),
             config: app.config.layers.iter().map(|layer| layer.path.clone()).collect(),
             store: store_of(app),
             sandbox: Sandbox::look(environment("PATH").as_deref().unwrap_or_default()),
@@ -155,13 +156,13 @@ impl Findings {
         }
     }
 
-    /// Whom `--deep` asks: the panel, and every agent program in which somebody is signed in.
+    /// Whom `--deep` asks: the panel, and every agent program in which somebody is, or may be, signed in.
     pub fn to_probe(&self) -> Vec<String> {
-        let signed_in = self.models.iter().filter(|candidate| candidate.source == Source::SignedIn).map(|candidate| &candidate.model);
+        let programs = self.clis.iter().filter(|cli| cli.signed_in != Some(false)).map(|cli| format!("cli:{}", cli.name));
         let mut all: Vec<String> = Vec::new();
-        for model in self.panel.models.iter().filter(|model| can_be_probed(model)).chain(signed_in) {
-            if !all.contains(model) {
-                all.push(model.clone());
+        for model in self.panel.models.iter().filter(|model| can_be_probed(model)).cloned().chain(programs) {
+            if !all.contains(&model) {
+                all.push(model);
             }
         }
         all
@@ -177,8 +178,10 @@ fn key(endpoint: EndpointInfo<'_>) -> Option<Key> {
     Some(Key { provider: endpoint.name.to_owned(), variable: endpoint.key_env?.to_owned(), set: endpoint.is_ready })
 }
 
-fn described(endpoint: &EndpointInfo<'_>) -> Endpoint {
-    Endpoint { provider: endpoint.name.to_owned(), wire: endpoint.wire, host: host(endpoint.base_url).to_owned(), ready: endpoint.is_ready }
+fn described(endpoint: &EndpointInfo<'_>, servers: &[Server]) -> Endpoint {
+    let is_gone = servers.iter().any(|server| server.name == endpoint.name && server.models.is_none());
+    let ready = endpoint.is_ready && !is_gone;
+    Endpoint { provider: endpoint.name.to_owned(), wire: endpoint.wire, host: host(endpoint.base_url).to_owned(), ready }
 }
 
 /// Host and port of a URL; what stands before an `@` may be a secret.

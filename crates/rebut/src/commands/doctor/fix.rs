@@ -10,18 +10,30 @@ pub fn commands(findings: &Findings) -> Vec<String> {
         let dir = quoted(&findings.store.dir.display().to_string());
         all.push(format!("mkdir -p {dir} && chmod u+rwx {dir}"));
     }
+    all.extend(refused_keys(findings));
     all.extend(findings.clis.iter().filter(|cli| cli.signed_in == Some(false)).filter_map(|cli| login(&cli.hint)));
     // With several families at hand nothing more is missing.
     if findings.panel.families.len() < 2 {
         all.extend(more_models(findings));
     }
     all.extend(findings.panel.unpriced.iter().filter_map(|model| price(model)));
-    if findings.sandbox.bubblewrap.is_none() && cfg!(target_os = "linux") {
-        all.push("sudo apt-get install bubblewrap".to_owned());
-    }
-    if findings.sandbox.user_namespaces == Some(false) {
-        all.push("sudo sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000".to_owned());
-    }
+    all
+}
+
+/// Keys and logins that were refused when asked.
+fn refused_keys(findings: &Findings) -> Vec<String> {
+    let refused = findings.probes.iter().flatten().filter(|probe| probe.refused);
+    let fixes = refused.filter_map(|probe| {
+        let (provider, name) = probe.model.split_once(':')?;
+        if provider == "cli" {
+            let name = name.split('/').next().unwrap_or_default();
+            return login(&findings.clis.iter().find(|cli| cli.name == name)?.hint);
+        }
+        let key = findings.keys.iter().find(|key| key.provider == provider)?;
+        Some(format!("export {}='…'   # the one that is set was refused by {provider}", key.variable))
+    });
+    let mut all: Vec<String> = fixes.collect();
+    all.dedup();
     all
 }
 

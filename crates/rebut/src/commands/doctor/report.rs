@@ -55,8 +55,16 @@ fn verdict(findings: &Findings, paint: Paint) -> String {
 }
 
 fn keys(findings: &Findings, paint: Paint) -> Vec<String> {
-    let names =
-        |set: bool| findings.keys.iter().filter(move |key| key.set == set).map(|key| on_one_line(&key.variable)).collect::<Vec<_>>();
+    // Several providers may share a variable.
+    let names = |set: bool| {
+        let mut names: Vec<String> = Vec::new();
+        for name in findings.keys.iter().filter(|key| key.set == set).map(|key| on_one_line(&key.variable)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    };
     let (set, unset) = (names(true), names(false));
     let mut lines = if set.is_empty() { vec!["none set".to_owned()] } else { vec![format!("{} set", set.join(", "))] };
     if !unset.is_empty() {
@@ -66,8 +74,7 @@ fn keys(findings: &Findings, paint: Paint) -> Vec<String> {
 }
 
 fn endpoints(findings: &Findings) -> Vec<String> {
-    let is_gone = |name: &str| findings.servers.iter().any(|server| server.provider == name && !server.answers);
-    let ready = findings.endpoints.iter().filter(|endpoint| endpoint.ready && !is_gone(&endpoint.provider));
+    let ready = findings.endpoints.iter().filter(|endpoint| endpoint.ready);
     let row = |name: &str, wire: &str, host: &str| format!("{} {} {}", padded(&on_one_line(name), 10), padded(wire, 9), on_one_line(host));
     ready.map(|endpoint| row(&endpoint.provider, endpoint.wire.name(), &endpoint.host)).collect()
 }
@@ -76,6 +83,7 @@ fn agent(cli: &Cli, paint: Paint) -> String {
     let signed_in = match cli.signed_in {
         Some(true) => "signed in".to_owned(),
         Some(false) => paint.attention(&format!("not signed in: {}", on_one_line(&cli.hint))),
+        None if cli.hint.is_empty() => "cannot see whether somebody is signed in; `rebut doctor --deep` asks it".to_owned(),
         None => format!("cannot see whether somebody is signed in; if not: {}", on_one_line(&cli.hint)),
     };
     let version = cli.version.as_deref().unwrap_or("version unknown");
@@ -110,7 +118,10 @@ fn panel(findings: &Findings, paint: Paint) -> Vec<String> {
 }
 
 fn prices(findings: &Findings, paint: Paint) -> Vec<String> {
-    let dates: Vec<String> = findings.prices.iter().map(|priced| format!("{} of {}", priced.provider, priced.priced_on)).collect();
+    let date =
+        |on: &Option<String>| on.as_ref().map_or_else(|| "from your configuration".to_owned(), |on| format!("of {}", on_one_line(on)));
+    let dates: Vec<String> =
+        findings.prices.iter().map(|priced| format!("{} {}", on_one_line(&priced.provider), date(&priced.priced_on))).collect();
     let mut lines: Vec<String> = if dates.is_empty() { Vec::new() } else { vec![dates.join(", ")] };
     if !findings.panel.unpriced.is_empty() {
         let names: Vec<_> = findings.panel.unpriced.iter().map(|model| on_one_line(model)).collect();
