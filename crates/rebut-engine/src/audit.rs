@@ -161,10 +161,9 @@ fn check_seals(debate: DebateId, records: &[Record], checkpoints: &[Checkpoint],
         };
         problems.extend(problem.map(|(kind, detail)| Problem { seq: at.min(count + 1), kind, detail }));
     }
-    let end = records
-        .iter()
-        .rev()
-        .find(|record| matches!(&*record.kind, "debate.completed" | "debate.paused" | "human.answered" | "event.redacted"));
+    let end = records.iter().rev().find(|record| {
+        matches!(&*record.kind, "debate.completed" | "debate.paused" | "human.answered" | "human.marked" | "event.redacted")
+    });
     if let Some(end) = end.filter(|end| end.seq > sealed && problems.is_empty()) {
         let detail = format!("event {} ends the debate but no signature covers it", end.seq);
         problems.push(Problem { seq: end.seq, kind: ProblemKind::Unsealed, detail });

@@ -90,6 +90,8 @@ events! {
     HumanNoted(HumanNoted) = "human.noted",
     /// A person chose after a contested debate.
     HumanAnswered(HumanAnswered) = "human.answered",
+    /// A person said which option turned out right.
+    HumanMarked(HumanMarked) = "human.marked",
     /// A person asked to end the debate.
     HumanCancelled(HumanCancelled) = "human.cancelled",
     /// The debate was saved and left.
@@ -424,6 +426,18 @@ pub struct HumanAnswered {
     /// The option chosen.
     pub option: String,
     /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// By whom.
+    pub by: String,
+}
+
+/// Which option turned out right, as a person says after the end. A later one replaces an earlier one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HumanMarked {
+    /// The option.
+    pub option: String,
+    /// How it is known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// By whom.

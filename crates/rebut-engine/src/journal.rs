@@ -410,7 +410,7 @@ impl Memory {
             Some(Event::RoundCompleted(_) | Event::PositionRecorded(_) | Event::PositionChanged(_) | Event::VoteTallied(_)) => {
                 self.absorb_fact(record)
             }
-            Some(Event::HumanAnswered(_) | Event::EventRedacted(_)) | None => {}
+            Some(Event::HumanAnswered(_) | Event::HumanMarked(_) | Event::EventRedacted(_)) | None => {}
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::{
     DebateId,
     budget::may_be_billed,
-    event::{DebateResumed, Event, GateOpened, HumanAnswered, HumanNoted, Position, Started, Tally, TurnCompleted},
+    event::{DebateResumed, Event, GateOpened, HumanAnswered, HumanMarked, HumanNoted, Position, Started, Tally, TurnCompleted},
     model::{Fault, FaultKind, Usage},
     outcome::{Absence, Ending, Outcome},
     record::Record,
@@ -40,6 +40,8 @@ pub struct View {
     pub outcome: Option<Outcome>,
     /// The person's choice after a contested end.
     pub answer: Option<HumanAnswered>,
+    /// Which option turned out right, as last said.
+    pub marked: Option<HumanMarked>,
     /// Whether it was saved and left.
     pub paused: bool,
     /// Every resumption.
@@ -162,6 +164,18 @@ impl View {
         view
     }
 
+    /// Everybody's last position.
+    pub fn last_words(&self) -> Vec<(&str, &Position)> {
+        let mut last: Vec<(&str, &Position)> = Vec::new();
+        for (agent, position) in self.rounds.iter().flat_map(|round| &round.positions) {
+            match last.iter_mut().find(|(known, _)| *known == &**agent) {
+                Some(known) => known.1 = position,
+                None => last.push((agent, position)),
+            }
+        }
+        last
+    }
+
     /// Takes in one more record. Kinds this program does not know are passed over.
     pub fn apply(&mut self, record: &Record) {
         self.id = Some(record.debate);
@@ -206,6 +220,7 @@ impl View {
             Event::GateDecided(_) => self.open_gate = None,
             Event::HumanNoted(note) => self.notes.push(note),
             Event::HumanAnswered(answer) => self.answer = Some(answer),
+            Event::HumanMarked(marked) => self.marked = Some(marked),
             Event::DebatePaused(_) => self.paused = true,
             Event::DebateResumed(resumed) => {
                 (self.paused, self.outcome, self.ended_at) = (false, None, None);

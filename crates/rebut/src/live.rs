@@ -202,6 +202,7 @@ pub fn line(record: &Record, event: &Event) -> String {
             format!("gate {} {} by {}", gate.gate, if gate.approved { "approved" } else { "rejected" }, on_one_line(&gate.by))
         }
         Event::HumanNoted(note) => format!("note by {}: {}", on_one_line(&note.by), shortened(&on_one_line(&note.text), 100)),
+        Event::HumanMarked(marked) => format!("marked {} as right by {}", marked.option, on_one_line(&marked.by)),
         Event::HumanAnswered(answer) => format!("answered {} by {}", answer.option, on_one_line(&answer.by)),
         Event::HumanCancelled(cancelled) => format!("cancelled by {}", on_one_line(&cancelled.by)),
         Event::DebatePaused(paused) => format!("paused: {}", paused.reason),

@@ -7,8 +7,9 @@ use rebut_engine::{
     clean::{on_one_line, shortened},
     event::{Position, Started},
     family::only_family,
-    formats::{FORMATS, decide},
+    formats::{FORMATS, decide, weights::Weights},
     outcome::{Ending, Outcome},
+    recount::{Robustness, robustness},
     topology::Kind,
     view::{RoundView, Spent, View},
 };
@@ -29,6 +30,9 @@ pub fn result(view: &View, kept: bool, paint: Paint) -> String {
     if let Some(family) = only_family(&started.agents) {
         let label = format!("all judges are of one family ({}): they may err together", on_one_line(&family));
         let _ = writeln!(text, "{}", paint.attention(&label));
+    }
+    if let Some(weights) = Weights::of_debate(started).words() {
+        let _ = writeln!(text, "{}", paint.attention(&format!("votes are weighed: {}", on_one_line(&weights))));
     }
     if let Some(line) = arms::compared_with(started) {
         let _ = writeln!(text, "{}", paint.faint(&line));
@@ -170,7 +174,7 @@ fn position_words(position: &Position, stance: &str) -> (String, String, String)
 }
 
 fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint) {
-    let last_words = last_words(view);
+    let last_words = view.last_words();
     match outcome.outcome {
         _ if arms::write_outcome(text, view, outcome, paint) => {}
         Ending::Consensus => {
@@ -217,6 +221,9 @@ fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint
             let _ = writeln!(text, "{}  {}", paint.bad(&ending.as_str().to_uppercase().replace('_', " ")), on_one_line(&outcome.summary));
         }
     }
+    for words in robustness(view).iter().flat_map(Robustness::in_words) {
+        let _ = writeln!(text, "  robust    {words}");
+    }
     for absence in &outcome.degraded {
         let _ = writeln!(
             text,
@@ -236,17 +243,10 @@ fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: Paint
         let why = if answer.reason.is_empty() { String::new() } else { format!(": “{}”", on_one_line(&answer.reason)) };
         let _ = writeln!(text, "  answered  {} by {}{why}", paint.strong(&answer.option), on_one_line(&answer.by));
     }
-}
-
-fn last_words(view: &View) -> Vec<(&str, &Position)> {
-    let mut last: Vec<(&str, &Position)> = Vec::new();
-    for (agent, position) in view.rounds.iter().flat_map(|round| &round.positions) {
-        match last.iter_mut().find(|(known, _)| *known == &**agent) {
-            Some(known) => known.1 = position,
-            None => last.push((agent, position)),
-        }
+    if let Some(marked) = &view.marked {
+        let why = if marked.reason.is_empty() { String::new() } else { format!(": “{}”", on_one_line(&marked.reason)) };
+        let _ = writeln!(text, "  right     {} by {}{why}", paint.strong(&marked.option), on_one_line(&marked.by));
     }
-    last
 }
 
 fn money(spent: &Spent) -> String {

@@ -103,7 +103,9 @@ impl Desk {
         let outcome = super::run::ending(&debate, result)?;
         let last = Entry::new(Place::default(), Event::DebateCompleted(Arc::new(outcome.clone())));
         journal.append(vec![last], Commit::default()).await?;
-        let transcript = report::transcript(&desk.view(id).await?);
+        // What people said after the end does not follow from the replies; it is taken over.
+        let again = View { answer: original.answer.clone(), marked: original.marked.clone(), ..desk.view(id).await? };
+        let transcript = report::transcript(&again);
         let identical = transcript == report::transcript(&original) && original.outcome.as_ref() == Some(&outcome);
         Ok(Replayed { transcript, outcome, identical })
     }

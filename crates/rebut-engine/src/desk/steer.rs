@@ -5,12 +5,12 @@ use crate::{
     DebateId,
     debate::Steer,
     error::{DeskError, Halt},
-    event::{Event, GateDecided, HumanAnswered, HumanCancelled, HumanNoted},
+    event::{Event, GateDecided, HumanAnswered, HumanCancelled, HumanMarked, HumanNoted},
     journal::{Commit, Entry, Journal},
     outcome::{Ending, Outcome},
     record::Place,
     store::{Claim, Durability, Status, StoreError},
-    view,
+    view::{self, View},
 };
 use std::sync::{Arc, Weak};
 
@@ -58,17 +58,38 @@ impl Desk {
         if let Some(answer) = &view.answer {
             return Err(DeskError::WrongState(format!("debate {} was already answered: {} by {}", id.short(), answer.option, answer.by)));
         }
-        let format = self.format(view.started.as_ref().map_or("", |started| &started.format))?;
-        let choices = (format.choices)(&view);
-        let chosen = choices.iter().find(|(id, _)| id.eq_ignore_ascii_case(option.trim()));
-        let Some((chosen, _)) = chosen else {
-            let known = choices.iter().map(|(id, label)| format!("{id} {label}")).collect::<Vec<_>>().join(", ");
-            return Err(DeskError::BadRequest(format!("`{option}` is not an option; choose one of: {known}")));
-        };
+        let chosen = self.option_of(&view, option)?;
         let journal = self.open(id).await?;
         let answered = HumanAnswered { option: chosen.clone(), reason: reason.to_owned(), by: by.to_owned() };
         self.append_human(&journal, Event::HumanAnswered(answered), true).await?;
-        Ok(chosen.clone())
+        Ok(chosen)
+    }
+
+    /// Records which option turned out right, so that weights can be learned. May be said again; the last word counts.
+    pub async fn mark(&self, id: DebateId, option: &str, reason: &str, by: &str) -> Result<String, DeskError> {
+        let view = self.view(id).await?;
+        let ended = view.outcome.as_ref().map(|outcome| outcome.outcome);
+        if !matches!(ended, Some(Ending::Consensus | Ending::Majority | Ending::Completed | Ending::Contested)) {
+            let state = ended.map_or("has not ended", Ending::as_str);
+            return Err(DeskError::WrongState(format!("debate {} came to no count ({state}); there is nothing to mark", id.short())));
+        }
+        let chosen = self.option_of(&view, option)?;
+        let journal = self.open(id).await?;
+        let marked = HumanMarked { option: chosen.clone(), reason: reason.to_owned(), by: by.to_owned() };
+        self.append_human(&journal, Event::HumanMarked(marked), true).await?;
+        Ok(chosen)
+    }
+
+    /// An option as the debate spells it; the error lists all.
+    fn option_of(&self, view: &View, option: &str) -> Result<String, DeskError> {
+        let format = self.format(view.started.as_ref().map_or("", |started| &started.format))?;
+        let choices = (format.choices)(view);
+        if let Some((chosen, _)) = choices.iter().find(|(id, _)| id.eq_ignore_ascii_case(option.trim())) {
+            return Ok(chosen.clone());
+        }
+        let known = choices.iter().map(|(id, label)| format!("{id} {label}")).collect::<Vec<_>>().join(", ");
+        let known = if known.is_empty() { "the debate has none".to_owned() } else { format!("choose one of: {known}") };
+        Err(DeskError::BadRequest(format!("`{option}` is not an option; {known}")))
     }
 
     /// Lets running turns finish, then saves and leaves the debate.

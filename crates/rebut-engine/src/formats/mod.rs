@@ -1,10 +1,12 @@
 //! The table of formats. A format is one row here, one file (or folder) beside this one, and its prompts and preset.
 
 pub mod arms;
+pub mod consensus;
 pub mod decide;
 mod hearing;
 pub mod question;
 pub mod triage;
+pub mod weights;
 
 use crate::{agent::Agent, debate::Debate, error::Halt, event::Limits, outcome::Outcome, record::Hash, reply::Schema, view::View};
 use serde_json::Value;

@@ -4,14 +4,14 @@ use super::History;
 use crate::family::family_of;
 use std::collections::BTreeMap;
 
-/// How much two agents that are the same model err together, in other roles or asked twice.
-/// Measured on first answers of one model in several roles; see "Measured" in the book.
-pub const SAME_MODEL: f64 = 0.6;
+/// How much two agents that are the same model err together, in other roles or asked twice: the correlation of their errors. Measured on
+/// blind answers of one model in two to seven roles: .52 to .61 on knowledge questions, .46 to .54 in mathematics.
+pub const SAME_MODEL: f64 = 0.55;
 
-/// The same for two models of one family.
-pub const SAME_FAMILY: f64 = 0.4;
+/// The same for two models of one family. Measured on 66 pairs among 28 models: .39 on average.
+pub const SAME_FAMILY: f64 = 0.39;
 
-/// The same for models of different families: hard questions are hard for all.
+/// The same for models of different families, since hard questions are hard for all. Measured on 312 pairs: .35 on average.
 pub const STRANGERS: f64 = 0.35;
 
 /// With fewer common questions, a correlation of two voters is noise (its standard error is about 1/√n).
@@ -70,10 +70,10 @@ impl Errors {
         self.pairs.get(&(one.min(other), one.max(other)))?.correlation()
     }
 
-    /// Where both are wrong: how often they choose the same wrong option.
-    pub fn same_wrong(&self, one: usize, other: usize) -> Option<f64> {
-        let pair = self.pairs.get(&(one.min(other), one.max(other)))?;
-        (pair.both_wrong > 0).then(|| pair.same_wrong as f64 / pair.both_wrong as f64)
+    /// Where two voters are wrong: how often they choose the same wrong option, over all pairs.
+    pub fn same_wrong(&self) -> Option<f64> {
+        let (same, both) = self.pairs.values().fold((0, 0), |(same, both), pair| (same + pair.same_wrong, both + pair.both_wrong));
+        (both > 0).then(|| same as f64 / both as f64)
     }
 
     /// The correlation that is used for two voters: the measured one where there is enough, else what is usual for such a pair.

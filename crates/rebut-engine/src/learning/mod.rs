@@ -11,6 +11,9 @@ mod errors;
 pub mod kept;
 mod logit;
 
+#[cfg(test)]
+mod tests;
+
 pub use errors::{Errors, SAME_FAMILY, SAME_MODEL, STRANGERS, Voter, effective_voters};
 pub use logit::{Fitted, PENALTY, fit, posterior};
 

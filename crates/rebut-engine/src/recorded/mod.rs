@@ -36,6 +36,8 @@ pub enum Recorded {
 /// A debate that was recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordedDebate {
+    /// The question, or its id.
+    pub question: String,
     /// The right answer.
     pub gold: String,
     /// Rounds, with a place per agent.
@@ -94,10 +96,10 @@ pub struct Row {
     /// Tokens written per question, where they were recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<f64>,
-    /// Questions that were right in the first round and are not right now.
+    /// Questions that were right in the first round and are wrong now; ties are in neither number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<u64>,
-    /// Questions that were not right in the first round and are now.
+    /// Questions that were wrong in the first round and are right now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gained: Option<u64>,
     /// How easily chance alone makes such a difference between `lost` and `gained` (McNemar, exact).
@@ -130,6 +132,12 @@ struct Line {
     models: Vec<String>,
 }
 
+impl Line {
+    fn name(&self) -> String {
+        if self.question.is_empty() { self.id.to_string() } else { self.question.clone() }
+    }
+}
+
 fn read_lines(text: &str) -> Result<Recorded, String> {
     let mut sets: BTreeMap<String, Vec<RecordedDebate>> = BTreeMap::new();
     let mut asked: Vec<(String, Labelled)> = Vec::new();
@@ -141,7 +149,8 @@ fn read_lines(text: &str) -> Result<Recorded, String> {
             return Err(format!("line {number}: `rounds` has no answers"));
         }
         if line.models.is_empty() {
-            sets.entry(line.set.clone()).or_default().push(RecordedDebate { gold, rounds: answers(&line) });
+            let debate = RecordedDebate { question: line.name(), gold, rounds: answers(&line) };
+            sets.entry(line.set).or_default().push(debate);
             continue;
         }
         if line.rounds.len() != 1 || line.rounds[0].len() != line.models.len() || !(models.is_empty() || models == line.models) {
@@ -149,8 +158,7 @@ fn read_lines(text: &str) -> Result<Recorded, String> {
                 "line {number}: a panel has one round, one answer per name in `models`, and the same models in every line"
             ));
         }
-        let question = if line.question.is_empty() { line.id.to_string() } else { line.question };
-        asked.push((question, numbered(&gold, &line.rounds[0])));
+        asked.push((line.name(), numbered(&gold, &line.rounds[0])));
         models = line.models;
     }
     match (sets.is_empty(), models.is_empty()) {
@@ -172,7 +180,8 @@ fn answers(line: &Line) -> Vec<Vec<RecordedAnswer>> {
     line.rounds.iter().enumerate().map(round).collect()
 }
 
-/// Free answers as numbered options: those that were given, and the right one.
+/// Free answers as numbered options. There are as many as models and one more on every question: how many different answers were given must not
+/// tell a rule that has heard only some of them anything.
 fn numbered(gold: &str, given: &[Value]) -> Labelled {
     let mut known: Vec<String> = vec![gold.to_owned()];
     let mut number = |answer: String| {
@@ -183,7 +192,7 @@ fn numbered(gold: &str, given: &[Value]) -> Labelled {
         u16::try_from(at).ok()
     };
     let choices = given.iter().map(|value| comparable(value).and_then(&mut number)).collect();
-    Labelled { options: u16::try_from(known.len()).unwrap_or(u16::MAX), right: 0, choices }
+    Labelled { options: u16::try_from(given.len() + 1).unwrap_or(u16::MAX), right: 0, choices }
 }
 
 /// An answer without what makes no difference; `None` for no answer.
@@ -246,5 +255,58 @@ impl Panel {
         asked.sort_by_cached_key(|(question, _)| Hash::of(question.as_bytes()).0);
         let questions = asked.into_iter().map(|(_, labelled)| labelled).collect();
         Self { history: History { voters: models.len(), questions }, models }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debates_are_read_and_measured_by_hand() {
+        let text = r#"
+            {"set": "s", "id": 1, "gold": "A", "rounds": [["A", "B", null], ["A", "A", "A"]], "out_tokens": [[1, 2, 3], [4, 5, 6]]}
+            {"set": "s", "question": "2", "gold": "1,000", "rounds": [["1000.", "$1000", "7"], ["7", "7", "7"]], "called": [[1, 1, 0], [1, 1, 1]]}
+        "#;
+        let Ok(Recorded::Debates(sets)) = read(text) else { panic!("debates") };
+        let table = measure_debates("s", &sets["s"]);
+        let row = |name: &str| table.rows.iter().find(|row| row.arm.starts_with(name)).unwrap_or_else(|| panic!("{name}: {table:#?}"));
+        // The first round ties in the first debate, and is right in the second.
+        assert_eq!((row("first round's").accuracy.value, row("first round's").calls), (0.75, Some(2.5)));
+        let last = row("last");
+        assert_eq!((last.accuracy.value, last.lost, last.gained, last.p), (0.5, Some(1), Some(0), Some(1.0)));
+        assert_eq!(row("one agent").accuracy.value, (1.0 / 3.0 + 1.0) / 2.0, "who was not asked is not wrong");
+        assert_eq!(row("all rounds").accuracy.value, 0.5);
+        // In the second debate everybody who was asked agreed at once.
+        assert_eq!((row("stop when unanimous").accuracy.value, row("stop when unanimous").calls), (1.0, Some(4.0)));
+        assert_eq!(row("first round in turn, until").calls, Some(2.5));
+    }
+
+    #[test]
+    fn a_panel_is_read_in_both_forms() {
+        let lines = r#"{"question": "q", "gold": 3, "models": ["a", "b", "c"], "rounds": [["3", "4", null]]}"#;
+        let Ok(Recorded::Panel(panel)) = read(lines) else { panic!("a panel") };
+        assert_eq!(panel.history.questions, [Labelled { options: 4, right: 0, choices: vec![Some(0), Some(1), None] }]);
+        let rows = "# models: a,b,c\nquestion_id\tn_options\tgold\tpreds\n1\t4\tC\tC-J\n";
+        let Ok(Recorded::Panel(panel)) = read(rows) else { panic!("a panel") };
+        assert_eq!(panel.history.questions, [Labelled { options: 4, right: 2, choices: vec![Some(2), None, None] }]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let rows = [
+            ("", "nothing here can be measured"),
+            ("a\tb\n1\t2\n", "the heading has no column `n_options`"),
+            ("{\"gold\": \"A\"}", "line 1: missing field `rounds`"),
+            ("{\"gold\": \"A\", \"rounds\": []}", "line 1: `rounds` has no answers"),
+            ("\n{\"gold\": null, \"rounds\": [[\"A\"]]}", "line 2: `gold` must be a text or a number"),
+            ("{\"gold\": 1, \"rounds\": [[1, 2]], \"models\": [\"a\"]}", "one answer per name"),
+            ("# models: a,b\nquestion_id\tn_options\tgold\tpreds\n1\t4\tC\tCCC\n", "line 3: `preds` has 3 letters for 2 models"),
+            ("# models: a\nquestion_id\tn_options\tgold\tpreds\n1\t2\tC\tA\n", "one of the first 2 letters"),
+        ];
+        for (text, problem) in rows {
+            let found = read(text).expect_err(text);
+            assert!(found.contains(problem), "{text:?}: {found}");
+        }
     }
 }

@@ -8,6 +8,7 @@ use crate::{
         chance::{Dice, Measured, paired, wilson},
         effective_voters, fit, posterior,
     },
+    stopping::unassailable,
 };
 
 /// How many labels weights are learned from, where there are enough questions.
@@ -19,7 +20,7 @@ const SEATS: usize = 5;
 
 /// The strongest so many are asked one after the other, until an option is so likely.
 const STRONGEST: usize = 7;
-const SURE: f64 = 0.9;
+const SURE: [f64; 3] = [0.9, 0.8, 0.7];
 
 /// Measures a panel. Labels are the first questions in the order of their hashes, and everything is tested on the rest.
 pub fn measure_panel(title: &str, panel: &Panel) -> Table {
@@ -110,7 +111,7 @@ fn log_odds(train: &History) -> Vec<f64> {
     (0..train.voters).map(odds).collect()
 }
 
-/// The strongest models, all of them weighted, and asked one after the other until it is clear enough.
+/// The strongest models: all of them weighted, and asked one after the other until it is clear enough.
 fn strongest_first(train: &History, test: &History, labels: usize) -> Vec<Row> {
     let mut order: Vec<usize> = (0..train.voters).collect();
     order.sort_by_key(|voter| (std::cmp::Reverse(train.record(*voter).1), *voter));
@@ -118,24 +119,43 @@ fn strongest_first(train: &History, test: &History, labels: usize) -> Vec<Row> {
     let (train, test) = (train.only(&order), test.only(&order));
     let seats = order.len();
     // After each answer there are weights for just those who have spoken: the weights of all seven expect the others to come.
-    let weights: Vec<Vec<f64>> = (1..=seats).map(|asked| fit(&train.only(&(0..asked).collect::<Vec<_>>()), PENALTY).weights).collect();
-    let all = scores(&test, &weights[seats - 1]);
+    let learned: Vec<Vec<f64>> = (1..=seats).map(|asked| fit(&train.only(&(0..asked).collect::<Vec<_>>()), PENALTY).weights).collect();
+    let odds = log_odds(&train);
+    let naive: Vec<Vec<f64>> = (1..=seats).map(|asked| odds[..asked].to_vec()).collect();
     let first = scores(&test, &only_one(0, seats));
-    let mut calls = 0;
-    let adaptive: Vec<f64> = test
-        .questions
-        .iter()
-        .map(|question| {
-            let sure = |weights: &&Vec<f64>| posterior(question, weights).into_iter().fold(0.0, f64::max) >= SURE;
-            let used = weights.iter().find(sure).unwrap_or(&weights[seats - 1]);
-            calls += used.len();
-            score(question, &question.scores(used))
-        })
-        .collect();
-    let mut last = row(&format!("strongest first, stop at {SURE} ({labels} labels)"), &adaptive, Some(&first), seats);
-    let used = calls as f64 / test.questions.len().max(1) as f64;
-    (last.calls, last.calls_share) = (Some(used), Some(used / seats as f64));
-    vec![row(&format!("strongest {seats}, learned weights ({labels} labels)"), &all, Some(&first), seats), last]
+    let whole = |name: &str, weights: &[f64]| {
+        row(&format!("strongest {seats}, {name} ({labels} labels)"), &scores(&test, weights), Some(&first), seats)
+    };
+    let in_turn = |name: String, weights: &[Vec<f64>], clear: &dyn Fn(&Labelled, &[f64]) -> bool| {
+        let used: Vec<&Vec<f64>> = test
+            .questions
+            .iter()
+            .map(|question| weights.iter().find(|weights| clear(question, weights)).unwrap_or(&weights[seats - 1]))
+            .collect();
+        let right: Vec<f64> = test.questions.iter().zip(&used).map(|(question, used)| score(question, &question.scores(used))).collect();
+        let calls = used.iter().map(|used| used.len()).sum::<usize>() as f64 / used.len().max(1) as f64;
+        let arm = format!("strongest first, {name} ({labels} labels)");
+        Row { calls: Some(calls), calls_share: Some(calls / seats as f64), ..row(&arm, &right, Some(&first), seats) }
+    };
+    let surest = |question: &Labelled, weights: &[f64]| posterior(question, weights).into_iter().fold(0.0, f64::max);
+    let exact: Vec<Vec<f64>> = (1..=seats).map(|asked| learned[seats - 1][..asked].to_vec()).collect();
+    let mut rows = vec![whole("log-odds weights", &odds), whole("learned weights", &learned[seats - 1])];
+    rows.push(in_turn("learned, until none can catch up".to_owned(), &exact, &|question, weights| {
+        caught_by_none(question, weights, &learned[seats - 1])
+    }));
+    for sure in SURE {
+        rows.push(in_turn(format!("learned, stop at {sure}"), &learned, &|question, weights| surest(question, weights) >= sure));
+    }
+    rows.push(in_turn(format!("log-odds, stop at {}", SURE[0]), &naive, &|question, weights| surest(question, weights) >= SURE[0]));
+    rows
+}
+
+/// Whether the weights of those still to come cannot change who leads.
+fn caught_by_none(question: &Labelled, spoken: &[f64], all: &[f64]) -> bool {
+    let units = |weight: f64| (weight * 1e6).round() as u64;
+    let votes: Vec<u64> = question.scores(spoken).into_iter().map(units).collect();
+    let left: Vec<u64> = all[spoken.len()..].iter().copied().map(units).collect();
+    unassailable(&votes, &left).is_some()
 }
 
 /// Small panels drawn at random: what is won and lost on average.
@@ -173,12 +193,11 @@ fn random_panels(train: &History, test: &History, labels: usize, notes: &mut Vec
 /// How much the models err together, and how many independent ones they are worth.
 fn together(panel: &Panel) -> Vec<String> {
     let errors = Errors::of(&panel.history);
-    let (mut kin, mut strangers, mut same) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut kin, mut strangers) = (Vec::new(), Vec::new());
     for one in 0..panel.models.len() {
         for other in one + 1..panel.models.len() {
             let family = family_of(&panel.models[one]) == family_of(&panel.models[other]);
             if family { &mut kin } else { &mut strangers }.extend(errors.correlation(one, other));
-            same.extend(errors.same_wrong(one, other));
         }
     }
     let voters: Vec<Voter<'_>> =
@@ -189,7 +208,7 @@ fn together(panel: &Panel) -> Vec<String> {
     };
     vec![
         format!("error correlation: one family {}, different families {}", mean(&kin), mean(&strangers)),
-        format!("two wrong models choose the same wrong answer: {}", mean(&same)),
+        format!("two wrong models choose the same wrong answer in {:.1} %", errors.same_wrong().unwrap_or(0.0) * 100.0),
         format!("{} models are worth {:.2} independent ones", voters.len(), effective_voters(&voters, &errors)),
     ]
 }

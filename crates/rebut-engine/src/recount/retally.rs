@@ -2,9 +2,8 @@
 
 use super::{Rule, Votes};
 use crate::{
-    formats::decide::consensus::Threshold,
     view::View,
-    voting::{Count, Ended, Method, Profile, Rules, TieBreak},
+    voting::{Count, Ended, Method, Problem, Profile, Rules, Threshold, TieBreak, Weight, method},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -59,20 +58,21 @@ pub fn retally(view: &View, asked: &Retally) -> Result<Retallied, String> {
     check_names(&all, &asked.without)?;
     let mut votes = all.without(|vote| asked.without.iter().any(|name| *name == vote.voter || *name == vote.agent));
     if let Some(share) = asked.threshold {
-        votes.rule = Rule { threshold: if share == 0.0 { None } else { Some(Threshold::new(share)?) } };
+        votes.rule = Rule {
+            threshold: if share == 0.0 { None } else { Some(Threshold::new(share).map_err(|problem| format!("the threshold {problem}"))?) },
+        };
     }
-    let (count, winner) = counted(&votes, asked)?;
-    let flips = winner != before;
-    let method = asked.method.map_or("rule", |method| method.name).to_owned();
+    let count = counted(&votes, asked)?;
+    let winner = count.winner.clone();
     Ok(Retallied {
-        summary: summary(&before, &winner, &count),
-        flips,
+        summary: summary(before.as_deref(), &count),
+        flips: winner != before,
         threshold: needed(&votes, asked).map(|threshold| threshold.value),
         without: asked.without.clone(),
         missing: votes.votes.iter().filter(|vote| vote.choice.is_none()).map(|vote| vote.voter.clone()).collect(),
         before,
         winner,
-        method,
+        method: asked.method.map_or("rule", |method| method.name).to_owned(),
         count,
     })
 }
@@ -89,32 +89,30 @@ fn needed(votes: &Votes, asked: &Retally) -> Option<Threshold> {
     votes.rule.threshold.filter(|_| asked.method.is_none() || asked.threshold.is_some())
 }
 
-fn counted(votes: &Votes, asked: &Retally) -> Result<(Count, Option<String>), String> {
-    let problems = |problems: Vec<crate::voting::Problem>| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+/// The count with its winner, which the share that is needed may have cost the win.
+fn counted(votes: &Votes, asked: &Retally) -> Result<Count, String> {
+    let problems = |problems: Vec<Problem>| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     let profile = Profile::new(votes.candidates.clone(), votes.ballots()).map_err(problems)?;
-    let rules = Rules { weigh: asked.weigh, tie_break: asked.tie_break.clone(), ..Rules::default() };
-    let method = asked.method.unwrap_or_else(|| crate::voting::method("plurality").expect("the table has it"));
-    let count = method.count(&profile, &rules);
-    let Some(threshold) = needed(votes, asked) else {
-        let winner = if asked.method.is_none() { votes.winner().map(str::to_owned) } else { count.winner.clone() };
-        return Ok((count, winner));
-    };
-    if asked.method.is_none() {
-        let winner = votes.winner().map(str::to_owned);
-        return Ok((count, winner));
-    }
-    // A winner by another method must also have this share of the first choices: of everybody, those who are missing included.
-    let reached = |winner: &String| {
+    // By the debate's own rule, votes count what they counted in it.
+    let own = asked.method.is_none() && votes.votes.iter().any(|vote| vote.weight != Weight::ONE);
+    let rules = Rules { weigh: asked.weigh || own, tie_break: asked.tie_break.clone(), ..Rules::default() };
+    let method = asked.method.unwrap_or_else(|| method("plurality").expect("the table has it"));
+    let mut count = method.count(&profile, &rules);
+    if let (Some(threshold), Some(winner)) = (needed(votes, asked), &count.winner) {
+        // Of everybody's first choices, those who are missing included: an absence must not make a winner.
         let total: u128 = votes.votes.iter().map(|vote| vote.weight.units()).sum();
-        threshold.reached(votes.sums().get(winner.as_str()).copied().unwrap_or(0), total)
-    };
-    let winner = count.winner.clone().filter(reached);
-    Ok((count, winner))
+        if !threshold.reached(votes.sums().get(winner.as_str()).copied().unwrap_or(0), total) {
+            let missing = votes.votes.iter().filter(|vote| vote.choice.is_none()).count();
+            let also = if missing > 0 { ", those who are missing included" } else { "" };
+            count.working.push(format!("But {winner} has less than {} of all first choices{also}: nobody wins.", threshold.value));
+            (count.winner, count.ending) = (None, Ended::None);
+        }
+    }
+    Ok(count)
 }
 
-fn summary(before: &Option<String>, winner: &Option<String>, count: &Count) -> String {
-    let had = before.as_deref();
-    match (had, winner.as_deref()) {
+fn summary(before: Option<&str>, count: &Count) -> String {
+    match (before, count.winner.as_deref()) {
         (Some(before), Some(now)) if before == now => format!("{now} stays the winner"),
         (Some(before), Some(now)) => format!("the outcome flips: {now} wins instead of {before}"),
         (None, Some(now)) => format!("the outcome flips: {now} wins, and nobody had won"),

@@ -2,6 +2,7 @@
 
 use super::{Vote, Votes};
 use crate::{
+    clean::on_one_line,
     family::family_of,
     learning::{Errors, Voter, effective_voters},
     outcome::Ending,
@@ -33,6 +34,34 @@ pub struct Robustness {
     pub voters: usize,
     /// How many independent voters they are worth: models that err together count less.
     pub effective_voters: f64,
+}
+
+impl Robustness {
+    /// The same in short sentences: ballots, voters and families, methods.
+    pub fn in_words(&self) -> Vec<String> {
+        let count = |ballots: u32| format!("{ballots} ballot{}", if ballots == 1 { "" } else { "s" });
+        let another = self.flips.to_another.map(|ballots| format!(", {} would elect another", count(ballots)));
+        let mut words = vec![format!("{} cast otherwise would undo it{}", count(self.flips.to_undecide), another.unwrap_or_default())];
+        let out = self.without_voter.iter().map(|out| (out, "")).chain(self.without_family.iter().map(|out| (out, "the family ")));
+        let out: Vec<String> = out.map(|(out, what)| format!("without {what}{}: {}", out.left_out, named(out.winner.as_slice()))).collect();
+        words.push(if out.is_empty() { "it stands without any one of the voters".to_owned() } else { out.join("; ") });
+        let agree = self.methods.keys().filter(|name| !self.methods_against.contains(name)).map(String::as_str).collect::<Vec<_>>();
+        let against = self.methods_against.iter().map(|name| format!("{name}: {}", named(&self.methods[name])));
+        let same = (!agree.is_empty()).then(|| format!("the same by {}", agree.join(", ")));
+        words.push(same.into_iter().chain(against).collect::<Vec<_>>().join("; "));
+        if self.voters > 1 {
+            words.push(format!("{} voters, worth about {:.1} independent ones", self.voters, self.effective_voters));
+        }
+        words
+    }
+}
+
+fn named(winners: &[String]) -> String {
+    match winners {
+        [] => "nobody wins".to_owned(),
+        [winner] => format!("{} wins", on_one_line(winner)),
+        tied => format!("a tie of {}", tied.iter().map(|name| on_one_line(name)).collect::<Vec<_>>().join(", ")),
+    }
 }
 
 /// The fewest ballots that, cast otherwise, turn a decision.
@@ -160,7 +189,10 @@ fn moved_until(votes: &Votes, from: Option<&str>, to: Option<&str>, is_wanted: i
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{formats::decide::consensus::Threshold, recount::Rule, voting::Weight};
+    use crate::{
+        recount::Rule,
+        voting::{Threshold, Weight},
+    };
     use proptest::prelude::*;
 
     /// Letters are choices, a dot is somebody missing.

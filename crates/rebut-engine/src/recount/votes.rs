@@ -3,9 +3,9 @@
 use crate::{
     event::{Position, Tally},
     formats,
-    formats::decide::consensus::Threshold,
+    formats::weights::Weights,
     view::{RoundView, View},
-    voting::{Ballot, Weight},
+    voting::{Ballot, Threshold, Weight},
 };
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -138,8 +138,13 @@ fn vote(view: &View, round: u32, voter: &Arc<str>, choice: Option<&String>) -> V
         choice: choice.cloned(),
         confidence: position.map(|position| position.confidence),
         ranking: position.map(|position| position.ranking.clone()).unwrap_or_default(),
-        weight: Weight::ONE,
+        weight: agent.and_then(|agent| pinned_weight(view, &agent.name)).unwrap_or(Weight::ONE),
     }
+}
+
+/// What an agent's vote counts by the debate's own settings.
+fn pinned_weight(view: &View, agent: &str) -> Option<Weight> {
+    Weights::of_debate(view.started.as_ref()?).0.get(agent).copied()
 }
 
 /// An agent's position in a round; unless it must be exactly that one, its last until then.

@@ -3,9 +3,9 @@
 use super::markdown::{choices, cost};
 use crate::{
     clean::{on_one_line, shortened},
-    event::Position,
     formats::decide::Input,
     outcome::Ending,
+    recount::{Robustness, robustness},
     view::View,
 };
 use std::fmt::Write;
@@ -47,7 +47,7 @@ pub fn adr(view: &View) -> Result<String, String> {
         let _ = writeln!(text, "- {id}: {}", on_one_line(label));
     }
     let _ = writeln!(text, "\n## Decision\n\n{decision}\n\n## Reasons\n");
-    let last_words = last_words(view);
+    let last_words = view.last_words();
     for (agent, position) in last_words.iter().filter(|(_, position)| chosen.is_some() && position.counted.as_deref() == chosen) {
         let _ = writeln!(text, "- {agent}: {}", on_one_line(&position.summary));
     }
@@ -59,18 +59,12 @@ pub fn adr(view: &View) -> Result<String, String> {
     for (agent, position) in last_words.iter().filter(|(_, position)| !position.flips_if.trim().is_empty()) {
         let _ = writeln!(text, "- {agent}: {}", on_one_line(&position.flips_if));
     }
+    for words in robustness(view).iter().flat_map(Robustness::in_words) {
+        let _ = writeln!(text, "- {words}");
+    }
     let id = view.id.map(|id| id.to_string()).unwrap_or_default();
     let _ = writeln!(text, "\n## Record\n\nDebate `{id}`, {}, {}.", outcome.summary, cost(view.spent().cost_usd));
     Ok(text)
-}
-
-fn last_words(view: &View) -> Vec<(String, &Position)> {
-    let mut last: Vec<(String, &Position)> = Vec::new();
-    for (agent, position) in view.rounds.iter().flat_map(|round| &round.positions) {
-        last.retain(|(known, _)| **known != **agent);
-        last.push((agent.to_string(), position));
-    }
-    last
 }
 
 fn quoted(context: &str) -> String {

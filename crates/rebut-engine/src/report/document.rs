@@ -2,10 +2,11 @@
 
 use crate::{
     DebateId,
-    event::HumanAnswered,
+    event::{HumanAnswered, HumanMarked},
     family::families,
-    formats::{arms::ArmResult, decide::result::DebateResult},
+    formats::{arms::ArmResult, decide::result::DebateResult, weights::Weights},
     outcome::{Absence, Ending, Substitution},
+    recount::{Robustness, robustness},
     view::{Spent, View},
 };
 use schemars::JsonSchema;
@@ -33,12 +34,20 @@ pub struct Document {
     pub families: Vec<String>,
     /// The format's own result.
     pub result: Value,
+    /// How firmly a decision stands; null where nothing was decided.
+    pub robustness: Option<Robustness>,
     /// What it cost.
     pub usage: Spent,
     /// Whether the built-in rehearsal spoke instead of models.
     pub rehearsal: bool,
     /// A person's choice after a contested end.
     pub answer: Option<HumanAnswered>,
+    /// Which option turned out right, as a person marked it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marked: Option<HumanMarked>,
+    /// What each vote counts, where they do not all count the same.
+    #[serde(skip_serializing_if = "Weights::is_empty")]
+    pub weights: Weights,
     /// Rounds completed.
     pub rounds: usize,
     /// Events in the journal when this was made.
@@ -62,9 +71,12 @@ pub fn document(view: &View) -> Option<Document> {
         substituted: outcome.map(|outcome| outcome.substituted.clone()).unwrap_or_default(),
         families: families(&started.agents),
         result: outcome.map(|outcome| outcome.result.clone()).unwrap_or_default(),
+        robustness: robustness(view),
         usage: view.spent(),
         rehearsal: started.rehearsal,
         answer: view.answer.clone(),
+        marked: view.marked.clone(),
+        weights: Weights::of_debate(started),
         rounds: view.rounds.iter().filter(|round| round.completed).count(),
         events: view.events,
         baseline_of: started.input.get("baseline_of").and_then(Value::as_str).map(str::to_owned),

@@ -7,8 +7,10 @@ use crate::{
     formats::{
         self, arms,
         decide::{self, result::Change},
+        weights::Weights,
     },
     outcome::Ending,
+    recount::robustness,
     topology::{self, Kind},
     view::{RoundView, View},
 };
@@ -40,6 +42,9 @@ pub fn transcript(view: &View) -> String {
         let _ = writeln!(text, "\nAll judges are of one family ({}): they may err together.", on_one_line(&family));
     }
     write_topology(&mut text, view);
+    if let Some(weights) = Weights::of_debate(started).words() {
+        let _ = writeln!(text, "\nVotes are weighed: {}.", on_one_line(&weights));
+    }
     for round in &view.rounds {
         write_round(&mut text, round);
     }
@@ -50,6 +55,12 @@ pub fn transcript(view: &View) -> String {
 /// The transcript with its circumstances: id, time, cost, seals.
 pub fn markdown(view: &View) -> String {
     let mut text = transcript(view);
+    if let Some(robustness) = robustness(view) {
+        text.push_str("\n## How firmly it stands\n\n");
+        for words in robustness.in_words() {
+            let _ = writeln!(text, "- {words}");
+        }
+    }
     let spent = view.spent();
     text.push_str("\n## Record\n\n");
     if let Some(id) = view.id {
@@ -244,5 +255,10 @@ fn write_outcome(text: &mut String, view: &View, options: &[(String, String)]) {
         let label = options.iter().find(|(id, _)| *id == answer.option).map_or("", |(_, label)| label.as_str());
         let why = if answer.reason.is_empty() { String::new() } else { format!(": {}", on_one_line(&answer.reason)) };
         let _ = writeln!(text, "\n**Answered by {}: {} {}**{why}", on_one_line(&answer.by), answer.option, on_one_line(label));
+    }
+    if let Some(marked) = &view.marked {
+        let label = options.iter().find(|(id, _)| *id == marked.option).map_or("", |(_, label)| label.as_str());
+        let why = if marked.reason.is_empty() { String::new() } else { format!(": {}", on_one_line(&marked.reason)) };
+        let _ = writeln!(text, "\n**Turned out right, by {}: {} {}**{why}", on_one_line(&marked.by), marked.option, on_one_line(label));
     }
 }

@@ -3,7 +3,7 @@
 use super::exact::{Exact, units};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use std::{borrow::Cow, collections::BTreeMap, fmt, str::FromStr};
+use std::{borrow::Cow, collections::BTreeMap, fmt, iter::Sum, str::FromStr};
 
 /// One voter's ballot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,6 +53,13 @@ impl Weight {
     /// So many units of 10^-18.
     pub fn units(self) -> u128 {
         self.0
+    }
+}
+
+impl Sum for Weight {
+    /// So many that they pass any bound stay at the bound of what can be written down.
+    fn sum<I: Iterator<Item = Self>>(weights: I) -> Self {
+        Self(weights.fold(0, |sum, weight| sum.saturating_add(weight.0)))
     }
 }
 

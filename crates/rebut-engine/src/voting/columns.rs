@@ -68,7 +68,6 @@ trait Cell: Copy + Ord + Default + Into<u64> {
     const TILE_ZERO: [Self; TILE];
     fn bump(self, by: bool) -> Self;
     fn above(a: &[Self], b: &[Self]) -> u64;
-    fn equal(a: &[Self], value: Self) -> u64;
     fn sole(a: &[Self], best: &[Self], equals: &[Self]) -> u64;
     fn sum(a: &[Self]) -> u64;
     fn from_half_points(points: u16) -> Self;
@@ -88,31 +87,14 @@ macro_rules! cell {
                 let mut total = 0;
                 for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
                     let mut lanes = [0 as $cell; $lanes];
-                    let (a, b) = (a.chunks_exact($lanes), b.chunks_exact($lanes));
-                    total += a.remainder().iter().zip(b.remainder()).map(|(a, b)| u64::from(a > b)).sum::<u64>();
-                    for (a, b) in a.zip(b) {
+                    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<$lanes>(), b.as_chunks::<$lanes>());
+                    for (a, b) in a.iter().zip(b) {
                         for lane in 0..$lanes {
                             lanes[lane] = lanes[lane].wrapping_add(<$cell>::from(a[lane] > b[lane]));
                         }
                     }
                     total += lanes.iter().map(|&count| u64::from(count)).sum::<u64>();
-                }
-                total
-            }
-
-            fn equal(a: &[Self], value: Self) -> u64 {
-                const BLOCK: usize = $lanes * 255;
-                let mut total = 0;
-                for a in a.chunks(BLOCK) {
-                    let mut lanes = [0 as $cell; $lanes];
-                    let a = a.chunks_exact($lanes);
-                    total += a.remainder().iter().map(|&a| u64::from(a == value)).sum::<u64>();
-                    for a in a {
-                        for lane in 0..$lanes {
-                            lanes[lane] = lanes[lane].wrapping_add(<$cell>::from(a[lane] == value));
-                        }
-                    }
-                    total += lanes.iter().map(|&count| u64::from(count)).sum::<u64>();
+                    total += a_rest.iter().zip(b_rest).map(|(a, b)| u64::from(a > b)).sum::<u64>();
                 }
                 total
             }
@@ -200,14 +182,19 @@ impl Columns {
 
     /// One pass: whoever has the highest value there is, is alone in first place; rows that share it are known.
     fn firsts_of_one_vote(&self) -> Firsts {
-        let top = 2 * self.candidates.saturating_sub(1);
         let mut firsts = Firsts { sole: vec![0; self.candidates], shared: BTreeMap::new() };
-        each_width!(self, |cells| {
-            for (candidate, sole) in firsts.sole.iter_mut().enumerate() {
-                let top = Cell::from_half_points(u16::try_from(top).unwrap_or(u16::MAX));
-                *sole = Cell::equal(column(cells, self.rows, candidate), top).into();
-            }
-        });
+        match self.candidates {
+            0 => {}
+            1 => firsts.sole[0] = self.rows as u128,
+            many => each_width!(self, |cells| {
+                // Only a first place of one's own is above this.
+                let below = vec![Cell::from_half_points(2 * many as u16 - 3); TILE];
+                for (candidate, sole) in firsts.sole.iter_mut().enumerate() {
+                    let tiles = column(cells, self.rows, candidate).chunks(TILE);
+                    *sole = tiles.map(|tile| Cell::above(tile, &below[..tile.len()])).sum::<u64>().into();
+                }
+            }),
+        }
         for &row in &self.shared_first {
             let first = self.first_tier(row as usize);
             for &candidate in &first {

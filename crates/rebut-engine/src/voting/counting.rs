@@ -23,6 +23,8 @@ pub struct Counting<'a> {
     method: &'a Method,
     /// Of how many decimals the units of a vote are.
     decimals: u32,
+    /// Whether anybody gave scores.
+    pub(super) has_scores: bool,
 }
 
 /// What a method's rule found.
@@ -55,7 +57,8 @@ impl<'a> Counting<'a> {
         } else {
             (Votes::One, 0)
         };
-        Self { profile, rules, votes, method, decimals }
+        let has_scores = method.reads == Reads::Scores && profile.voters().iter().any(|voter| voter.scores.is_some());
+        Self { profile, rules, votes, method, decimals, has_scores }
     }
 
     /// Counts, and tells how.
@@ -83,6 +86,11 @@ impl<'a> Counting<'a> {
 
     /// How many ballots count, and whose do not.
     fn present(&self) -> (usize, Vec<String>) {
+        let ranked = self.profile.ranked();
+        if let (Reads::Ranking, Votes::One) = (self.method.reads, &self.votes) {
+            // Those who rank come first, and the others are in order: nobody needs to be looked at one by one.
+            return (ranked, self.profile.voters()[ranked..].iter().map(|voter| voter.name.clone()).collect());
+        }
         let mut voters = 0;
         let mut abstained = Vec::new();
         for (at, voter) in self.profile.voters().iter().enumerate() {
@@ -102,13 +110,8 @@ impl<'a> Counting<'a> {
         match self.method.reads {
             Reads::Ranking => ranks,
             Reads::Approvals => ranks || self.profile.voters()[voter].approves.is_some(),
-            Reads::Scores => self.profile.voters()[voter].scores.is_some() || (ranks && !self.has_scores()),
+            Reads::Scores => self.profile.voters()[voter].scores.is_some() || (ranks && !self.has_scores),
         }
-    }
-
-    /// Whether anybody gave scores.
-    pub(super) fn has_scores(&self) -> bool {
-        self.profile.voters().iter().any(|voter| voter.scores.is_some())
     }
 
     fn opening(&self, voters: usize, abstained: &[String]) -> Vec<String> {
@@ -296,7 +299,7 @@ pub(super) fn highest(scores: &[Exact]) -> Vec<usize> {
 }
 
 /// Whether votes are a sufficient share of all, compared at the precision the threshold was written in.
-pub(super) fn reaches(votes: &Exact, total: &Exact, threshold: crate::formats::decide::consensus::Threshold) -> bool {
+pub(super) fn reaches(votes: &Exact, total: &Exact, threshold: super::Threshold) -> bool {
     if votes.is_zero() || total.is_zero() {
         return false;
     }

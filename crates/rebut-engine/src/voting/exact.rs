@@ -5,7 +5,7 @@ use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::{fmt, ops};
+use std::{cmp::Ordering, fmt, ops};
 
 /// An exact number. Prints as a decimal where that is finite (`2.5`), else as a fraction (`7/3`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,6 +24,9 @@ impl Exact {
 
     /// So many units, of which 10^`decimals` make one.
     pub fn of_units(units: impl Into<BigInt>, decimals: u32) -> Self {
+        if decimals == 0 {
+            return Self::whole(units);
+        }
         Self(BigRational::new(units.into(), BigInt::from(10).pow(decimals)))
     }
 
@@ -47,9 +50,16 @@ impl Exact {
         (&self.0 + BigRational::new(BigInt::one(), BigInt::from(2))).floor().to_integer()
     }
 
-    /// For showing only: six decimals, never compared.
+    /// For showing only, never compared: six decimals, an exact half to the even digit.
     pub fn approximately(&self) -> f64 {
-        Self(&self.0 * BigInt::from(1_000_000)).rounded().to_f64().unwrap_or(f64::MAX) / 1e6
+        let scaled = &self.0 * BigInt::from(1_000_000);
+        let below = scaled.floor().to_integer();
+        let up = match (&scaled - &below).cmp(&BigRational::new(BigInt::one(), BigInt::from(2))) {
+            Ordering::Less => false,
+            Ordering::Equal => (&below % 2u32).is_one(),
+            Ordering::Greater => true,
+        };
+        (below + u32::from(up)).to_f64().unwrap_or(f64::MAX) / 1e6
     }
 }
 
@@ -69,6 +79,9 @@ impl ops::Mul for &Exact {
 
 impl fmt::Display for Exact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_integer() {
+            return write!(f, "{}", self.0.numer());
+        }
         let Some(decimals) = finite_decimals(self.0.denom()) else {
             return write!(f, "{}/{}", self.0.numer(), self.0.denom());
         };
@@ -77,7 +90,7 @@ impl fmt::Display for Exact {
         let decimals = decimals as usize;
         let digits = format!("{digits:0>width$}", width = decimals + 1);
         let (whole, part) = digits.split_at(digits.len() - decimals);
-        if decimals == 0 { write!(f, "{sign}{whole}") } else { write!(f, "{sign}{whole}.{part}") }
+        write!(f, "{sign}{whole}.{part}")
     }
 }
 
@@ -204,6 +217,7 @@ mod tests {
         third += &Exact::whole(2).split(3);
         assert_eq!(third, Exact::whole(3));
         assert_eq!(Exact::whole(5).split(8).to_string(), "0.625");
+        assert_eq!([2905, 2906].map(|units| Exact::whole(units).split(3200).approximately()), [0.907812, 0.908125]);
         let half = [Exact::whole(1), Exact::whole(1).split(2)];
         let text = |text: &str| Figure::Exact(text.to_owned());
         assert_eq!(Figure::all(half.iter(), false), [text("1"), text("0.5")]);

@@ -22,6 +22,8 @@ pub struct Gather {
     rows: Vec<u16>,
     named: Vec<u16>,
     seen: usize,
+    /// For each candidate, the last ballot that ranked it.
+    last_named: Vec<usize>,
     problems: Problems,
 }
 
@@ -52,7 +54,9 @@ impl Gather {
         if kept.is_empty() {
             problems.add(None, None, "there are no candidates", "nobody can win");
         }
-        Self { candidates: kept, places, voters: Vec::new(), known: HashMap::new(), rows: Vec::new(), named: Vec::new(), seen: 0, problems }
+        let last_named = vec![0; kept.len()];
+        let (voters, known, rows, named) = Default::default();
+        Self { candidates: kept, places, voters, known, rows, named, seen: 0, last_named, problems }
     }
 
     /// Takes a ballot.
@@ -120,14 +124,15 @@ impl Gather {
     }
 
     fn ranking(&mut self, number: usize, ballot: &Ballot) -> Option<usize> {
-        let mut seen = BTreeSet::new();
+        let mut named = 0;
         let mut tiers: Vec<Vec<u16>> = Vec::new();
         for names in &ballot.ranking {
             let mut tier = Vec::new();
             for name in names {
                 let Some(candidate) = self.candidate(number, &ballot.voter, name) else { continue };
-                if seen.insert(candidate) {
+                if std::mem::replace(&mut self.last_named[usize::from(candidate)], number) != number {
                     tier.push(candidate);
+                    named += 1;
                 } else {
                     self.problems.add(Some(number), Some(&ballot.voter), format!("`{name}` is ranked twice"), "its best place counts");
                 }
@@ -140,8 +145,8 @@ impl Gather {
         if tiers.is_empty() {
             return None;
         }
-        let named = seen.len();
-        tiers.push((0..).take(self.candidates.len()).filter(|candidate| !seen.contains(candidate)).collect());
+        let is_missing = |candidate: &u16| self.last_named[usize::from(*candidate)] != number;
+        tiers.push((0..).take(self.candidates.len()).filter(is_missing).collect());
         let row = self.named.len();
         self.push_row(tiers.iter().map(Vec::as_slice), named);
         Some(row)

@@ -24,6 +24,7 @@ mod ranked_pairs;
 mod rules;
 mod schulze;
 mod score;
+mod threshold;
 mod unanimous;
 mod weighted;
 
@@ -34,6 +35,7 @@ pub use gather::Gather;
 pub use problem::Problem;
 pub use profile::{Cast, MOST_BALLOTS, MOST_CANDIDATES, MOST_CELLS, Profile};
 pub use rules::{Rules, TIE_RULES, TieBreak, TieRule};
+pub use threshold::Threshold;
 
 use counting::{Counting, Found};
 use std::collections::BTreeMap;

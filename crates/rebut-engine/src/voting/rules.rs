@@ -1,7 +1,6 @@
 //! What a count is told besides the ballots: the share that is needed, whether weights count, and how ties are broken.
 
-use super::{borda, counting::Counting};
-use crate::formats::decide::consensus::Threshold;
+use super::{Threshold, borda, counting::Counting};
 use sha2::{Digest, Sha256};
 use std::{cmp::Reverse, fmt, str::FromStr};
 

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// Sums scores.
 pub fn count(counting: &Counting<'_>) -> Found {
-    let fallback_used = !counting.has_scores();
+    let fallback_used = !counting.has_scores;
     let (scores, how) = match fallback_used {
         true => (ranks_as_scores(counting), "No ballot gives scores, so places count from 1 for the best to 0 for the last. "),
         false => (sums(counting), ""),

@@ -1,4 +1,4 @@
-//! The engine's own tests: cases and their crashes, audits, replies, steering, replay, who hears whom, planning.
+//! The engine's own tests: cases and their crashes, audits, replies, steering, replay, who hears whom, planning, voting.
 
 mod audits;
 mod cases;
@@ -10,3 +10,4 @@ mod planning;
 mod replies;
 mod topology;
 mod turns;
+mod voting;

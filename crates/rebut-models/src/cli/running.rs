@@ -3,6 +3,7 @@
 use super::{reading::Reader, tree::Tree};
 use std::{
     io,
+    path::Path,
     process::{ExitStatus, Stdio},
     time::Duration,
 };
@@ -56,7 +57,11 @@ const DRAIN: Duration = Duration::from_millis(500);
 
 /// Starts the program and stays until it has said all, or one of its limits is passed. When this returns, or is dropped,
 /// none of its processes is left.
+///
+/// The command's working directory must be a fresh one of this run alone: whoever works in it is taken for a descendant.
 pub(super) async fn run<'a>(mut command: Command, stdin: Option<String>, limits: Limits, reader: Reader<'a>) -> io::Result<Finished<'a>> {
+    let directory =
+        command.as_std().get_current_dir().map(Path::to_owned).ok_or_else(|| io::Error::other("no working directory is set"))?;
     let mark = rebut_engine::prompt::Fence::random_marker();
     command.env(MARK, &mark).stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
@@ -65,7 +70,7 @@ pub(super) async fn run<'a>(mut command: Command, stdin: Option<String>, limits:
     let mut child = command.spawn()?;
     let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let pipes = [output.as_ref().and_then(pipe_name), errors.as_ref().and_then(pipe_name)].into_iter().flatten().collect();
-    let mut tree = Tree::new(child, format!("{MARK}={mark}"), pipes);
+    let mut tree = Tree::new(child, format!("{MARK}={mark}"), pipes, directory);
     let (Some(mut output), Some(mut errors)) = (output, errors) else { return Err(io::ErrorKind::BrokenPipe.into()) };
 
     let mut watch = Watch::new(limits, reader);

@@ -21,6 +21,8 @@ struct Marks {
     variable: String,
     /// The pipes to us that they hold, as the system names them.
     pipes: Vec<PathBuf>,
+    /// The directory of this run alone, in which they work. Unlike the environment it stays known while a process becomes another program.
+    directory: PathBuf,
     /// When the child started, in the system's own ticks: nothing older is a descendant.
     not_before: u64,
 }
@@ -45,11 +47,12 @@ const PAUSE: Duration = Duration::from_millis(2);
 const KILLING: Duration = Duration::from_secs(2);
 
 impl Tree {
-    /// Guards a child that leads its own process group, has that `NAME=VALUE` in its environment and holds those pipes.
-    pub(super) fn new(child: Child, variable: String, pipes: Vec<PathBuf>) -> Self {
+    /// Guards a child that leads its own process group, has that `NAME=VALUE` in its environment, holds those pipes and works in that
+    /// directory, which must be this run's alone.
+    pub(super) fn new(child: Child, variable: String, pipes: Vec<PathBuf>, directory: PathBuf) -> Self {
         let leader = child.id();
         let not_before = leader.and_then(system::start_of).unwrap_or(0);
-        Self { leader, child, marks: Marks { variable, pipes, not_before } }
+        Self { leader, child, marks: Marks { variable, pipes, directory, not_before } }
     }
 
     /// Waits for the program itself; safe to drop and call again.
@@ -206,7 +209,8 @@ mod system {
             let held = |fd: u8| fs::read_link(format!("/proc/{number}/fd/{fd}")).is_ok_and(|link| marks.pipes.contains(&link));
             (0..3).any(held)
         };
-        Some(Process { parent, group, is_marked: in_environment() || holds_pipe(), is_unclear })
+        let works_here = || fs::read_link(format!("/proc/{number}/cwd")).is_ok_and(|directory| directory.starts_with(&marks.directory));
+        Some(Process { parent, group, is_marked: in_environment() || holds_pipe() || works_here(), is_unclear })
     }
 }
 

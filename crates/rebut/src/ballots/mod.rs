@@ -38,7 +38,10 @@ pub fn read(file: &Path, candidates: &[String], lenient: bool) -> Result<(Profil
     Err(CliError::usage(message).hint("mend them, or let --lenient take what can be taken"))
 }
 
-const FORMS: &str = r#"write JSON, {"candidates": ["A", "B"], "ballots": [{"voter": "x", "ranking": [["B"], ["A"]]}]}, or CSV with a header voter,weight,ranking"#;
+const FORMS: &str = concat!(
+    r#"write JSON, {"candidates": ["A", "B"], "ballots": [{"voter": "x", "ranking": [["B"], ["A"]]}]}, "#,
+    "or CSV with a header voter,weight,ranking"
+);
 
 fn shown_name(file: &Path) -> PathBuf {
     if file == Path::new("-") { PathBuf::from("standard input") } else { file.to_owned() }

@@ -40,6 +40,9 @@ pub struct AskArgs {
     /// Seconds a judge has per turn
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
+    /// What votes count: `learned` from debates that were marked, or `equal`
+    #[arg(long, value_name = "WHICH")]
+    pub weights: Option<Weighing>,
     /// Of a poll: how many answers; the judges are asked in turn
     #[arg(long, value_name = "N", help_heading = "Control arms")]
     pub samples: Option<u32>,
@@ -67,6 +70,15 @@ pub struct AskArgs {
     /// How to print the result
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// What votes count.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weighing {
+    /// As much as marked debates say.
+    Learned,
+    /// The same.
+    Equal,
 }
 
 /// The kinds of topologies, as the engine's table has them.

@@ -135,6 +135,19 @@ pub struct AnswerArgs {
     pub reason: String,
 }
 
+/// Arguments of `mark`.
+#[derive(Args, Debug)]
+pub struct MarkArgs {
+    /// Which debate
+    #[command(flatten)]
+    pub id: IdArg,
+    /// The option that turned out right
+    pub option: String,
+    /// How it is known
+    #[arg(long, default_value = "")]
+    pub reason: String,
+}
+
 /// Arguments of `note`.
 #[derive(Args, Debug)]
 pub struct NoteArgs {

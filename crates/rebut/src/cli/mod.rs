@@ -1,11 +1,13 @@
 //! The command line: what can be typed.
 
 mod asking;
+mod bench;
 mod kept;
 mod machine;
 mod voting;
 
 pub use asking::*;
+pub use bench::*;
 pub use kept::*;
 pub use machine::*;
 pub use voting::*;
@@ -93,6 +95,10 @@ pub enum Command {
     Cancel(CancelArgs),
     /// Choose after a contested debate
     Answer(AnswerArgs),
+    /// Say which option turned out right, so that weights can be learned
+    Mark(MarkArgs),
+    /// Show how often each voter was right, and what its vote would count
+    Voters(JsonArg),
     /// Add a note that the next round hears
     Note(NoteArgs),
     /// Write a debate as Markdown, JSON, YAML, decision record or journal
@@ -104,8 +110,13 @@ pub enum Command {
     /// Check journals, or take a text out of one
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Measure how well votes, stop rules and learned weights do
+    #[command(subcommand)]
+    Bench(BenchCommand),
     /// Show who hears whom: in a debate, or in a panel before it debates
     Topology(TopologyArgs),
+    /// Count a debate again by another method, threshold or panel; nobody is asked
+    Retally(RetallyArgs),
     /// Count ballots from a file by any voting method, with all the working
     Vote(VoteArgs),
     /// Say whether a question is worth a debate

@@ -1,5 +1,6 @@
 //! What can be typed about counting ballots.
 
+use super::IdArg;
 use clap::{
     Args,
     builder::{PossibleValue, PossibleValuesParser},
@@ -34,6 +35,35 @@ pub struct VoteArgs {
     /// Take what can be taken of ballots that are wrong, and say what was done
     #[arg(long)]
     pub lenient: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `retally`.
+#[derive(Args, Debug)]
+pub struct RetallyArgs {
+    /// Which debate
+    #[command(flatten)]
+    pub id: IdArg,
+    /// Count by this method; without it, by the debate's own rule
+    #[arg(short, long, hide_possible_values = true, value_parser = methods())]
+    pub method: Option<String>,
+    /// The share a winner needs; 0 for none. Another method needs none unless this is given
+    #[arg(long, value_name = "SHARE")]
+    pub threshold: Option<f64>,
+    /// Leave these out, as if they had never been on the panel
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub without: Vec<String>,
+    /// Count this round instead of the last
+    #[arg(long, value_name = "N")]
+    pub round: Option<u32>,
+    /// Let weights count in every method, not only in `weighted`
+    #[arg(long)]
+    pub weigh: bool,
+    /// How to break ties: order, borda, condorcet, most-first, seed:N; several with commas
+    #[arg(long, value_name = "RULE", default_value_t)]
+    pub tie_break: TieBreak,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

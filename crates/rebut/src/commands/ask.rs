@@ -1,11 +1,11 @@
 //! `rebut decide`, its control arms and `rebut "question"`: from what was typed to a running debate.
 
-use super::{baseline, follow};
+use super::{baseline, follow, voters};
 use crate::{
     app::{App, user},
     auto,
     budget::Budget,
-    cli::{AskArgs, Cli, GlobalArgs},
+    cli::{AskArgs, Cli, GlobalArgs, Weighing},
     context, dry,
     error::CliError,
     output,
@@ -19,6 +19,7 @@ use rebut_engine::{
     formats::{
         arms::single,
         decide::{Choice, Input},
+        weights::Weights,
     },
     model::{Models, Price},
     report, triage,
@@ -64,11 +65,12 @@ pub async fn ask(format: &str, global: &GlobalArgs, args: AskArgs) -> Result<u8,
     let app = App::open(global, &settings(format, &args)?)?;
     output::check_files(&args.output)?;
     let (input, feature_dir) = input(&args, &app).await?;
-    let config = app.config.format(format)?;
+    let mut config = app.config.format(format)?;
     let registry = Arc::new(app.registry()?);
     let wants_auto = panel::wants_auto(&args.panel, &app.config);
     let available = if wants_auto { auto::candidates(&registry, &app.clis).await } else { Vec::new() };
     let panel = panel::choose(&args.panel, &app.config, &app.project(), available)?;
+    weigh(&app, &args, format, &mut config, &panel.agents).await?;
     let budget = Budget::new(&args.budget, &app.config.budget);
     let start = Start {
         format: format.to_owned(),
@@ -102,6 +104,26 @@ pub async fn ask(format: &str, global: &GlobalArgs, args: AskArgs) -> Result<u8,
         }
     }
     Ok(code)
+}
+
+/// Puts what votes count into the settings, where they are pinned with the debate: a replay needs no history.
+async fn weigh(app: &App, args: &AskArgs, format: &str, config: &mut Value, agents: &[Agent]) -> Result<(), CliError> {
+    let Some(wanted) = args.weights else { return Ok(()) };
+    let Some(place) = config.get_mut("weights") else {
+        return Err(CliError::usage(format!("{format} has no weights; every answer counts the same")).hint("--weights is for decide"));
+    };
+    let weights = match wanted {
+        Weighing::Equal => Weights::default(),
+        Weighing::Learned => {
+            let (weights, line) = voters::learned(&app.desk()?, agents).await?;
+            if !app.global.quiet {
+                eprintln!("{}", Paint::stderr(app.global.color).faint(&line));
+            }
+            weights
+        }
+    };
+    *place = serde_json::to_value(weights).map_err(|error| CliError::failed(error.to_string()))?;
+    Ok(())
 }
 
 /// What a flag is called among the settings of each format that has it.

@@ -3,6 +3,7 @@
 mod ask;
 mod audit;
 mod baseline;
+mod bench;
 mod config;
 mod demo;
 mod doctor;
@@ -11,10 +12,12 @@ mod keep;
 mod look;
 mod meta;
 mod models;
+mod retally;
 mod steer;
 mod topology;
 mod triage;
 mod vote;
+mod voters;
 
 use crate::{
     cli::{AskArgs, Cli, Command},
@@ -44,12 +47,16 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Fork(args)) => keep::fork(&global, args).await,
         Some(Command::Cancel(args)) => steer::cancel(&global, args).await,
         Some(Command::Answer(args)) => steer::answer(&global, args).await,
+        Some(Command::Mark(args)) => steer::mark(&global, args).await,
+        Some(Command::Voters(args)) => voters::run(&global, args).await,
+        Some(Command::Bench(command)) => bench::run(command),
         Some(Command::Note(args)) => steer::note(&global, args).await,
         Some(Command::Export(args)) => keep::export(&global, args).await,
         Some(Command::Import(args)) => keep::import(&global, args).await,
         Some(Command::Rm(args)) => keep::rm(&global, args).await,
         Some(Command::Audit(command)) => audit::run(&global, command).await,
         Some(Command::Topology(args)) => topology::run(&global, args).await,
+        Some(Command::Retally(args)) => retally::run(&global, args).await,
         Some(Command::Vote(args)) => vote::run(&global, &args),
         Some(Command::Triage(args)) => triage::run(&global, args).await,
         Some(Command::Demo(args)) => demo::run(&global, args).await,

@@ -1,8 +1,8 @@
-//! `cancel`, `answer`, `note`: what a person says to a debate.
+//! `cancel`, `answer`, `mark`, `note`: what a person says to a debate.
 
 use crate::{
     app::{App, user},
-    cli::{AnswerArgs, CancelArgs, GlobalArgs, NoteArgs},
+    cli::{AnswerArgs, CancelArgs, GlobalArgs, MarkArgs, NoteArgs},
     error::CliError,
 };
 
@@ -21,6 +21,15 @@ pub async fn answer(global: &GlobalArgs, args: AnswerArgs) -> Result<u8, CliErro
     let id = desk.find(&args.id.id).await?.id;
     let option = desk.answer(id, &args.option, &args.reason, &user()).await?;
     eprintln!("recorded: {option}");
+    Ok(0)
+}
+
+/// `rebut mark`.
+pub async fn mark(global: &GlobalArgs, args: MarkArgs) -> Result<u8, CliError> {
+    let desk = App::open(global, &[])?.desk()?;
+    let id = desk.find(&args.id.id).await?.id;
+    let option = desk.mark(id, &args.option, &args.reason, &user()).await?;
+    eprintln!("marked: {option} turned out right");
     Ok(0)
 }
 

@@ -10,8 +10,7 @@ use crate::{
 };
 use rebut_engine::{
     clean::on_one_line,
-    formats::decide::consensus::Threshold,
-    voting::{self, Cast, Count, Ended, Figure, METHODS, Method, Profile, Rules},
+    voting::{self, Cast, Count, Ended, Figure, METHODS, Method, Profile, Rules, Threshold},
 };
 use serde::Serialize;
 use std::{
@@ -114,13 +113,18 @@ fn every_method(profile: &Profile, rules: &Rules, json: bool, paint: Paint) -> R
 fn one(count: &Count, profile: &Profile, paint: Paint) -> String {
     let counted = format!("{} of {} ballots", count.voters, profile.len());
     let mut text = format!("{}  {}\n", verdict(count, paint), paint.faint(&format!("{} · {counted}", count.method)));
-    write_scores(&mut text, count, paint);
-    write_matrix(&mut text, profile.candidates(), &count.pairwise, paint);
+    write_working(&mut text, count, profile.candidates(), paint);
+    text
+}
+
+/// What each candidate got, the pairwise numbers where there are any, and the working in words.
+pub fn write_working(text: &mut String, count: &Count, candidates: &[String], paint: Paint) {
+    write_scores(text, count, paint);
+    write_matrix(text, candidates, &count.pairwise, paint);
     let _ = writeln!(text, "{}", paint.strong("how it was counted"));
     for line in &count.working {
         let _ = writeln!(text, "  {}", on_one_line(line));
     }
-    text
 }
 
 fn heading(profile: &Profile, rules: &Rules) -> String {
@@ -154,7 +158,7 @@ fn write_scores(text: &mut String, count: &Count, paint: Paint) {
 }
 
 fn write_matrix(text: &mut String, candidates: &[String], pairwise: &Pairwise, paint: Paint) {
-    if candidates.len() < 2 {
+    if candidates.len() < 2 || pairwise.is_empty() {
         return;
     }
     if candidates.len() > WIDEST_MATRIX {

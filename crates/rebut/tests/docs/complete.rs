@@ -6,6 +6,7 @@ use rebut_engine::{
     formats::{arms, decide},
     outcome::Ending,
     topology::TOPOLOGIES,
+    voting,
 };
 use std::process::Command;
 
@@ -32,6 +33,8 @@ fn every_event_setting_role_provider_and_exit_code_is_explained() {
     all_in("docs/src/panels.md", agent::BUILT_IN.iter().map(|(role, _)| format!("`{role}`")));
     all_in("docs/src/panels.md", rebut_models::registry::built_in().keys().map(|name| format!("`{name}`")));
     all_in("docs/src/panels.md", rebut_models::cli::built_in().keys().map(|name| format!("`{name}`")));
+    all_in("docs/src/voting.md", voting::METHODS.iter().map(|method| format!("| `{}` | ", method.name)));
+    all_in("docs/src/voting.md", voting::TIE_RULES.iter().map(|(rule, _)| format!("| `{rule}` | ")));
     let endings =
         [Ending::Consensus, Ending::NoQuorum, Ending::Contested, Ending::NoModel, Ending::Stopped, Ending::Rejected, Ending::Cancelled];
     all_in("docs/src/cli.md", endings.iter().map(|ending| format!("| {} |", ending.exit_code())));

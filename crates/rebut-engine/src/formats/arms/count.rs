@@ -4,12 +4,13 @@ use super::question::Question;
 use crate::{
     clean,
     event::Tally,
-    formats::decide::{
-        consensus::{Ballot, Threshold, tally},
-        result::Change,
+    formats::{
+        consensus::{Ballot, tally},
+        decide::result::Change,
     },
     outcome::Ending,
     stopping::{Saved, Settled, settled, unassailable},
+    voting::Threshold,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

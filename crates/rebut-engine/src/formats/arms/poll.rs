@@ -11,7 +11,7 @@ use crate::{
     debate::{Debate, Round, Step},
     error::Halt,
     event::{Event, Tally},
-    formats::{Format, Run, decide::consensus::Ballot},
+    formats::{Format, Run, consensus::Ballot},
     outcome::{Absence, Ending, LimitMet, Outcome},
     prompt::Template,
     reply::Schema,

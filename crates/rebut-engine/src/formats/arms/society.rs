@@ -13,7 +13,8 @@ use crate::{
     event::{Event, Position, Tally},
     formats::{
         Format, Run,
-        decide::{consensus::Ballot, result::Change},
+        consensus::Ballot,
+        decide::result::Change,
         hearing::{Other, order},
     },
     outcome::{Ending, LimitMet, Outcome},

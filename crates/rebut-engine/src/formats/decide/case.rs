@@ -1,7 +1,6 @@
 //! The case of a decide debate: its input and settings, and the prompts made from them.
 
 use super::{
-    consensus::Threshold,
     ledger::Ledger,
     replies::{OptionDraft, Recommendation, Response},
 };
@@ -12,12 +11,14 @@ use crate::{
     formats::{
         hearing::others_text,
         question::{Choice, Input, context_of, notes_text, options_text},
+        weights::Weights,
     },
     prompt,
     prompt::Template,
     reply::Schema,
     topology::{Kind, Topology},
     view::View,
+    voting::Threshold,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -94,6 +95,9 @@ pub struct Config {
     pub require_change_documentation: bool,
     /// Judges that must have answered; 0 is more than half.
     pub min_judges: usize,
+    /// What each judge's vote counts; equal if left out.
+    #[serde(default, skip_serializing_if = "Weights::is_empty")]
+    pub weights: Weights,
     /// Who hears whom in later rounds. Debates from before there was a choice are meshes.
     #[serde(default)]
     pub topology: Kind,
@@ -112,7 +116,7 @@ impl Config {
     /// Reads settings and checks their ranges.
     pub fn parse(config: &Value) -> Result<Self, String> {
         let config = Self::deserialize(config).map_err(|error| format!("decide: {error}"))?;
-        Threshold::new(config.consensus_threshold)?;
+        Threshold::new(config.consensus_threshold).map_err(|problem| format!("consensus_threshold {problem}"))?;
         match config {
             Config { max_rounds: 1..=20, timeout_per_judge: 1..=86_400, .. } => Ok(config),
             Config { max_rounds: 1..=20, timeout_per_judge, .. } => {

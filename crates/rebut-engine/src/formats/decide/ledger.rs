@@ -1,15 +1,15 @@
 //! The position ledger: who holds what, what was claimed, who was shown it, and whether a change of mind names what caused it. Pure.
 
-use super::{
-    consensus::Ballot,
-    replies::{Recommendation, Response, claim_name},
-};
+use super::replies::{Recommendation, Response, claim_name};
 use crate::{
     agent::Agent,
     clean,
     debate::{Round, Said},
     event::{Challenge, Claim, ClaimId, Position},
-    formats::hearing::{Other, order, own_words},
+    formats::{
+        consensus::Ballot,
+        hearing::{Other, order, own_words},
+    },
     record::Hash,
     stopping::{Saved, stable},
     topology::Topology,

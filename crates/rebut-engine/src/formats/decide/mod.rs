@@ -1,7 +1,6 @@
 //! Decide: judges of fixed stance answer blind; without consensus each hears the others and keeps or changes its mind.
 
 mod case;
-pub mod consensus;
 mod ledger;
 pub mod replies;
 pub mod result;
@@ -15,7 +14,7 @@ use crate::{
     debate::{Debate, Step},
     error::Halt,
     event::{Event, Limits, Tally},
-    formats::{Format, Run},
+    formats::{Format, Run, consensus},
     outcome::{Ending, LimitMet, Outcome},
     prompt::Template,
     reply::Schema,
@@ -120,7 +119,9 @@ async fn record(debate: &Debate, case: &Case, ledger: &Ledger, step: &Step) -> R
         let event = if changed { Event::PositionChanged } else { Event::PositionRecorded };
         debate.note(step.place(Some(agent)), event(position.clone())).await?;
     }
-    let tally = Arc::new(consensus::tally(&step.name, &ledger.ballots(step.round), case.config.threshold()));
+    let (ballots, weights) = (ledger.ballots(step.round), &case.config.weights);
+    let tally = consensus::weighed_tally(&step.name, &ballots, case.config.threshold(), |judge| weights.of(judge).units());
+    let tally = Arc::new(tally);
     debate.note(step.place(None), Event::VoteTallied(tally.clone())).await?;
     Ok(tally)
 }
@@ -131,6 +132,7 @@ fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, Stri
     if agents.is_empty() {
         return Err("decide needs at least one judge".to_owned());
     }
+    config.weights.check_for(agents)?;
     if config.min_judges > agents.len() {
         return Err(format!("min_judges is {}, but there are only {} judges", config.min_judges, agents.len()));
     }

@@ -6,6 +6,7 @@ use crate::{
     event::{Position, Tally},
     outcome::Absence,
     stopping::Saved,
+    voting::Weight,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -116,13 +117,25 @@ pub fn summary(case: &Case, tally: &Tally) -> String {
         Some(option) => {
             let label = case.option(option).map_or("", |choice| choice.label.as_str());
             let votes = tally.distribution.get(option).map_or(0, Vec::len);
-            format!("{option} {}, {votes} of {cast}", clean::on_one_line(label))
+            format!("{option} {}, {votes} of {cast}{}", clean::on_one_line(label), by_weight(case, tally, option))
         }
         None => {
             let sides = tally.distribution.iter().map(|(option, judges)| format!("{option} {}", judges.join(", ")));
             sides.collect::<Vec<_>>().join(" · ")
         }
     }
+}
+
+/// The same count by weight, where votes count differently.
+fn by_weight(case: &Case, tally: &Tally, option: &str) -> String {
+    let weights = &case.config.weights;
+    if weights.is_empty() {
+        return String::new();
+    }
+    let sum = |voters: &[Arc<str>]| voters.iter().map(|voter| weights.of(voter)).sum::<Weight>();
+    let votes = tally.distribution.get(option).map_or(Weight::ZERO, |voters| sum(voters));
+    let cast = tally.distribution.values().chain([&tally.missing]).map(|voters| sum(voters)).sum::<Weight>();
+    format!(" ({votes} of {cast} by weight)")
 }
 
 /// Every change that counted, in order.

@@ -1,7 +1,4 @@
-//! Counting: shares are compared at the threshold's own precision, so that 2 of 3 reaches 0.67. Pure.
-
-use crate::event::Tally;
-use std::{collections::BTreeMap, sync::Arc};
+//! The share a winner needs, compared at the precision it was written in, so that 2 of 3 reaches 0.67. Pure.
 
 /// The share an option needs, with the precision it was written in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,7 +12,7 @@ impl Threshold {
     /// A threshold above 0 and up to 1.
     pub fn new(value: f64) -> Result<Self, String> {
         if !(value > 0.0 && value <= 1.0) {
-            return Err(format!("consensus_threshold must be above 0 and at most 1, not {value}"));
+            return Err(format!("must be above 0 and at most 1, not {value}"));
         }
         // The shortest text that reads back as this number is what was written.
         let decimals = value.to_string().split_once('.').map_or(0, |(_, digits)| digits.len());
@@ -59,42 +56,6 @@ fn reduced(votes: u128, ballots: u128) -> (u128, u128) {
     (votes >> excess, ballots >> excess)
 }
 
-/// What one judge contributes to a count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ballot<'a> {
-    /// It stands for an option.
-    For(&'a str),
-    /// It took a position earlier and is missing now: counted for nobody, but not forgotten, or an absence could make a consensus.
-    Missing,
-}
-
-/// Counts ballots; a tie has no leader. Shares are of everybody who ever took a position.
-pub fn tally(step: &str, ballots: &[(&Arc<str>, Ballot<'_>)], threshold: Threshold) -> Tally {
-    let mut distribution: BTreeMap<String, Vec<Arc<str>>> = BTreeMap::new();
-    let mut missing = Vec::new();
-    for (agent, ballot) in ballots {
-        match ballot {
-            Ballot::For(option) => match distribution.get_mut(*option) {
-                Some(voters) => voters.push(Arc::clone(agent)),
-                None => drop(distribution.insert((*option).to_owned(), vec![Arc::clone(agent)])),
-            },
-            Ballot::Missing => missing.push(Arc::clone(agent)),
-        }
-    }
-    let most = distribution.values().map(Vec::len).max().unwrap_or(0);
-    let mut leaders = distribution.iter().filter(|(_, voters)| voters.len() == most);
-    let leader = leaders.next().filter(|_| leaders.next().is_none()).map(|(option, _)| option.clone());
-    Tally {
-        step: step.to_owned(),
-        reached: leader.is_some() && threshold.reached(most as u128, ballots.len() as u128),
-        share: if ballots.is_empty() { 0.0 } else { most as f64 / ballots.len() as f64 },
-        threshold: threshold.value,
-        distribution,
-        missing,
-        leader,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,19 +88,5 @@ mod tests {
         for bad in [0.0, -0.1, 1.01, f64::NAN, f64::INFINITY] {
             assert!(Threshold::new(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn ties_and_silence_decide_nothing() {
-        let threshold = Threshold::new(0.5).expect("in range");
-        let [a, b, c] = ["a", "b", "c"].map(Arc::from);
-        let tie = tally("x", &[(&a, Ballot::For("A")), (&b, Ballot::For("B"))], threshold);
-        assert_eq!((tie.leader, tie.reached), (None, false));
-        let silence = tally("x", &[(&a, Ballot::Missing), (&b, Ballot::Missing)], threshold);
-        assert_eq!((silence.leader, silence.reached, silence.share), (None, false, 0.0));
-        let nobody = tally("x", &[], threshold);
-        assert_eq!((nobody.leader, nobody.reached), (None, false));
-        let one = tally("x", &[(&a, Ballot::For("A")), (&b, Ballot::Missing), (&c, Ballot::Missing)], threshold);
-        assert_eq!((one.leader.as_deref(), one.reached), (Some("A"), false), "an absence makes no consensus");
     }
 }

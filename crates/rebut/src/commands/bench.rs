@@ -1,0 +1,109 @@
+//! `rebut bench recorded`: measures votes, stop rules and learned weights on answers that were recorded elsewhere.
+
+use crate::{
+    cli::{BenchCommand, RecordedArgs},
+    error::CliError,
+    output,
+    text::padded,
+};
+use rebut_engine::{
+    clean::on_one_line,
+    learning::chance::Measured,
+    recorded::{self, Recorded, Row, Table},
+};
+use std::{fmt::Write, io::Read, path::Path};
+
+/// `rebut bench`.
+pub fn run(command: BenchCommand) -> Result<u8, CliError> {
+    let BenchCommand::Recorded(args) = command;
+    recorded(&args)
+}
+
+fn recorded(args: &RecordedArgs) -> Result<u8, CliError> {
+    let mut tables: Vec<Table> = Vec::new();
+    for file in &args.files {
+        let text = read(file)?;
+        let records = recorded::read(&text).map_err(|why| {
+            CliError::usage(format!("{}: {why}", file.display()))
+                .hint("the forms that are read are described in the book, under \"Measured\"")
+        })?;
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let measured: Vec<Table> = match &records {
+            Recorded::Debates(sets) => {
+                sets.iter().map(|(set, debates)| recorded::measure_debates(&format!("{name}: {set}"), debates)).collect()
+            }
+            Recorded::Panel(panel) => vec![recorded::measure_panel(&format!("{name}: {} models", panel.models.len()), panel)],
+        };
+        if !args.json {
+            for table in &measured {
+                output::print(&words(table))?;
+            }
+        }
+        tables.extend(measured);
+    }
+    if args.json {
+        output::print_json(&tables)?;
+    }
+    Ok(0)
+}
+
+/// A file of text; one whose name ends in `.gz` is unpacked, up to a size no record file has.
+fn read(file: &Path) -> Result<String, CliError> {
+    let opened = std::fs::File::open(file).map_err(|error| CliError::file("read", file, &error))?;
+    let packed = file.extension().is_some_and(|ending| ending == "gz");
+    let source: Box<dyn Read> = if packed { Box::new(flate2::read::MultiGzDecoder::new(opened)) } else { Box::new(opened) };
+    let mut text = String::new();
+    source.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| CliError::file("read", file, &error))?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(CliError::usage(format!("{} is larger than {} MiB; measure it in parts", file.display(), MOST_BYTES >> 20)));
+    }
+    Ok(text)
+}
+
+/// A small packed file may be very large inside.
+const MOST_BYTES: u64 = 1 << 30;
+
+fn words(table: &Table) -> String {
+    let mut text = format!("{}\n", on_one_line(&table.title));
+    for note in &table.notes {
+        let _ = writeln!(text, "  {}", on_one_line(note));
+    }
+    let width = table.rows.iter().map(|row| row.arm.chars().count()).max().unwrap_or(0);
+    let heads = ["accuracy", "difference", "calls", "tokens", "lost gained p"];
+    let head = format!(
+        "  {}  {}  {}  {}  {}  {}",
+        padded("", width),
+        padded(heads[0], 20),
+        padded(heads[1], 23),
+        padded(heads[2], 11),
+        padded(heads[3], 6),
+        heads[4]
+    );
+    let _ = writeln!(text, "{}", head.trim_end());
+    for row in &table.rows {
+        let _ = writeln!(text, "{}", line(row, width).trim_end());
+    }
+    text.push('\n');
+    text
+}
+
+fn line(row: &Row, width: usize) -> String {
+    let share = |value: f64| format!("{value:.3}").replacen("0.", ".", 1);
+    let signed = |value: f64| format!("{}{}", if value < 0.0 { "-" } else { "+" }, share(value.abs()));
+    let within =
+        |value: &Measured, write: &dyn Fn(f64) -> String| format!("{} [{} {}]", write(value.value), write(value.low), write(value.high));
+    let calls = row.calls.map(|calls| match row.calls_share {
+        Some(part) => format!("{calls:.2} {:>3.0} %", part * 100.0),
+        None => format!("{calls:.2}"),
+    });
+    let changed = row.lost.zip(row.gained).zip(row.p).map(|((lost, gained), p)| format!("{lost} {gained} {}", share(p)));
+    format!(
+        "  {}  {}  {}  {}  {}  {}",
+        padded(&on_one_line(&row.arm), width),
+        padded(&within(&row.accuracy, &share), 20),
+        padded(&row.difference.map(|difference| within(&difference, &signed)).unwrap_or_default(), 23),
+        padded(&calls.unwrap_or_default(), 11),
+        padded(&row.tokens.map(|tokens| format!("{tokens:.0}")).unwrap_or_default(), 6),
+        changed.unwrap_or_default()
+    )
+}
