@@ -41,6 +41,8 @@ const POLITE: Duration = Duration::from_millis(300);
 /// How long a process that cannot be told yet is looked at again. One that is just becoming another program has no
 /// environment for a moment.
 const UNCLEAR: Duration = Duration::from_secs(1);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(2);
 /// How long killing may take; only what cannot be killed takes so long.
 const KILLING: Duration = Duration::from_secs(2);
 
@@ -67,33 +69,45 @@ impl Tree {
             // Whether it left in time or not, the rest is killed next.
             let _ = tokio::time::timeout(POLITE, self.child.wait()).await;
         }
-        self.kill();
+        let began = self.begin_killing();
+        while !self.kill_once(began) {
+            // Others work on this thread too; only a drop has no choice but to hold it up.
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 
-    /// Kills all until none is left. New ones may come while the old ones are found, hence the repetition.
-    fn kill(&mut self) {
-        let Some(leader) = self.leader.take() else { return };
-        let began = Instant::now();
+    fn begin_killing(&self) -> Instant {
         // Also when the child has left: its group lives as long as anybody is in it.
-        system::kill_group(leader);
-        loop {
-            // A child that already left needs no killing; on systems without groups this is what kills it.
-            let _ = self.child.start_kill();
-            // Reaps the child; until it is gone there is something to wait for.
-            let is_gone = !matches!(self.child.try_wait(), Ok(None));
-            let scan = system::kill_descendants(leader, &self.marks);
-            let is_clear = scan.killed == 0 && (!scan.is_unclear || began.elapsed() >= UNCLEAR);
-            if (is_gone && is_clear) || began.elapsed() >= KILLING {
-                break;
-            }
-            thread::sleep(Duration::from_millis(2));
+        if let Some(leader) = self.leader {
+            system::kill_group(leader);
         }
+        Instant::now()
+    }
+
+    /// Kills all that are there, and says whether none is left. New ones may come while the old ones are found, hence the
+    /// repetition by whoever calls this.
+    fn kill_once(&mut self, began: Instant) -> bool {
+        let Some(leader) = self.leader else { return true };
+        // A child that already left needs no killing; on systems without groups this is what kills it.
+        let _ = self.child.start_kill();
+        // Reaps the child; until it is gone there is something to wait for.
+        let is_gone = !matches!(self.child.try_wait(), Ok(None));
+        let scan = system::kill_descendants(leader, &self.marks);
+        let is_clear = scan.killed == 0 && (!scan.is_unclear || began.elapsed() >= UNCLEAR);
+        let is_over = (is_gone && is_clear) || began.elapsed() >= KILLING;
+        if is_over {
+            self.leader = None;
+        }
+        is_over
     }
 }
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        self.kill();
+        let began = self.begin_killing();
+        while !self.kill_once(began) {
+            thread::sleep(PAUSE);
+        }
     }
 }
 
