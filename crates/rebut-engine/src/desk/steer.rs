@@ -87,7 +87,7 @@ impl Desk {
         if let Some((chosen, _)) = choices.iter().find(|(id, _)| id.eq_ignore_ascii_case(option.trim())) {
             return Ok(chosen.clone());
         }
-        let known = choices.iter().map(|(id, label)| format!("{id} {label}")).collect::<Vec<_>>().join(", ");
+        let known = choices.iter().map(|(id, label)| format!("{id} {label}").trim_end().to_owned()).collect::<Vec<_>>().join(", ");
         let known = if known.is_empty() { "the debate has none".to_owned() } else { format!("choose one of: {known}") };
         Err(DeskError::BadRequest(format!("`{option}` is not an option; {known}")))
     }

@@ -3,6 +3,53 @@
 use crate::{event::Tally, voting::Threshold};
 use std::{collections::BTreeMap, sync::Arc};
 
+/// What it takes to win.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bar {
+    /// More than any other.
+    Plurality,
+    /// To lead alone, with this share.
+    Share(Threshold),
+}
+
+impl Bar {
+    /// The bar a setting means: 0 is plurality.
+    pub fn new(threshold: f64) -> Result<Self, String> {
+        if threshold == 0.0 {
+            return Ok(Self::Plurality);
+        }
+        Threshold::new(threshold).map(Self::Share).map_err(|_| format!("threshold must be from 0 (plurality) to 1, not {threshold}"))
+    }
+
+    /// The bar a recorded count was held to.
+    pub fn of(tally: &Tally) -> Self {
+        Threshold::new(tally.threshold).map_or(Self::Plurality, Self::Share)
+    }
+
+    /// Who leads alone and has the share that is needed, of `total` votes.
+    pub fn winner<'a>(self, votes: &BTreeMap<&'a str, u128>, total: u128) -> Option<&'a str> {
+        let most = votes.values().copied().max().filter(|most| *most > 0)?;
+        let mut leaders = votes.iter().filter(|(_, votes)| **votes == most);
+        let leader = leaders.next().filter(|_| leaders.next().is_none()).map(|(choice, _)| *choice)?;
+        match self {
+            Self::Share(threshold) if !threshold.reached(most, total) => None,
+            _ => Some(leader),
+        }
+    }
+
+    /// Counts ballots. Without ballots nobody wins.
+    pub fn count(self, step: &str, ballots: &[(&Arc<str>, Ballot<'_>)]) -> Tally {
+        match self {
+            Self::Share(threshold) => tally(step, ballots, threshold),
+            Self::Plurality => {
+                let unanimous = Threshold::new(1.0).expect("one is in range");
+                let counted = tally(step, ballots, unanimous);
+                Tally { threshold: 0.0, reached: counted.leader.is_some(), ..counted }
+            }
+        }
+    }
+}
+
 /// What one judge contributes to a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ballot<'a> {

@@ -7,4 +7,4 @@ mod votes;
 
 pub use retally::{Retallied, Retally, retally};
 pub use robustness::{Flips, LeftOut, Robustness, robustness};
-pub use votes::{Rule, Vote, Votes};
+pub use votes::{Vote, Votes};

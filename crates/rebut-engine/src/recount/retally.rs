@@ -1,7 +1,8 @@
 //! Re-deciding for free: the same votes by another method, at another threshold, without somebody.
 
-use super::{Rule, Votes};
+use super::{Vote, Votes};
 use crate::{
+    formats::consensus::Bar,
     view::View,
     voting::{Count, Ended, Method, Problem, Profile, Rules, Threshold, TieBreak, Weight, method},
 };
@@ -58,9 +59,7 @@ pub fn retally(view: &View, asked: &Retally) -> Result<Retallied, String> {
     check_names(&all, &asked.without)?;
     let mut votes = all.without(|vote| asked.without.iter().any(|name| *name == vote.voter || *name == vote.agent));
     if let Some(share) = asked.threshold {
-        votes.rule = Rule {
-            threshold: if share == 0.0 { None } else { Some(Threshold::new(share).map_err(|problem| format!("the threshold {problem}"))?) },
-        };
+        votes.bar = Bar::new(share)?;
     }
     let count = counted(&votes, asked)?;
     let winner = count.winner.clone();
@@ -69,7 +68,7 @@ pub fn retally(view: &View, asked: &Retally) -> Result<Retallied, String> {
         flips: winner != before,
         threshold: needed(&votes, asked).map(|threshold| threshold.value),
         without: asked.without.clone(),
-        missing: votes.votes.iter().filter(|vote| vote.choice.is_none()).map(|vote| vote.voter.clone()).collect(),
+        missing: votes.missing().map(|vote| vote.voter.clone()).collect(),
         before,
         winner,
         method: asked.method.map_or("rule", |method| method.name).to_owned(),
@@ -86,39 +85,70 @@ fn check_names(votes: &Votes, without: &[String]) -> Result<(), String> {
 
 /// The share a winner needs: the debate's own for its own rule; another method has its own rule, unless a share is asked for.
 fn needed(votes: &Votes, asked: &Retally) -> Option<Threshold> {
-    votes.rule.threshold.filter(|_| asked.method.is_none() || asked.threshold.is_some())
+    match votes.bar {
+        Bar::Share(threshold) if asked.method.is_none() || asked.threshold.is_some() => Some(threshold),
+        _ => None,
+    }
 }
 
 /// The count with its winner, which the share that is needed may have cost the win.
 fn counted(votes: &Votes, asked: &Retally) -> Result<Count, String> {
-    let problems = |problems: Vec<Problem>| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-    let profile = Profile::new(votes.candidates.clone(), votes.ballots()).map_err(problems)?;
     // By the debate's own rule, votes count what they counted in it.
     let own = asked.method.is_none() && votes.votes.iter().any(|vote| vote.weight != Weight::ONE);
     let rules = Rules { weigh: asked.weigh || own, tie_break: asked.tie_break.clone(), ..Rules::default() };
     let method = asked.method.unwrap_or_else(|| method("plurality").expect("the table has it"));
-    let mut count = method.count(&profile, &rules);
-    if let (Some(threshold), Some(winner)) = (needed(votes, asked), &count.winner) {
-        // Of everybody's first choices, those who are missing included: an absence must not make a winner.
-        let total: u128 = votes.votes.iter().map(|vote| vote.weight.units()).sum();
-        if !threshold.reached(votes.sums().get(winner.as_str()).copied().unwrap_or(0), total) {
-            let missing = votes.votes.iter().filter(|vote| vote.choice.is_none()).count();
-            let also = if missing > 0 { ", those who are missing included" } else { "" };
-            count.working.push(format!("But {winner} has less than {} of all first choices{also}: nobody wins.", threshold.value));
-            (count.winner, count.ending) = (None, Ended::None);
-        }
+    let mut count = counted_by(method, votes, &rules)?;
+    if let (Some(threshold), Some(winner)) = (needed(votes, asked), &count.winner)
+        && !threshold.reached(votes.sums().get(winner.as_str()).copied().unwrap_or(0), votes.total())
+    {
+        take_win(&mut count, votes, &format!("less than {} of all first choices", threshold.value));
     }
     Ok(count)
 }
 
+/// Counts by a method. To it, whoever is missing has abstained; where a method asks for a part of everybody, that would make
+/// winners of absences, so there they are counted in.
+pub(super) fn counted_by(method: &Method, votes: &Votes, rules: &Rules) -> Result<Count, String> {
+    let problems = |problems: Vec<Problem>| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    let profile = Profile::new(votes.candidates.clone(), votes.ballots()).map_err(problems)?;
+    let mut count = method.count(&profile, rules);
+    let Some(winner) = count.winner.clone().filter(|_| votes.missing().next().is_some()) else { return Ok(count) };
+    let weigh = |vote: &Vote| if rules.weigh { vote.weight.units() } else { 1 };
+    let all: u128 = votes.votes.iter().map(weigh).sum();
+    let won: u128 = votes.votes.iter().filter(|vote| vote.choice.as_ref() == Some(&winner)).map(weigh).sum();
+    match method.name {
+        "unanimous" => take_win(&mut count, votes, "not everybody behind it"),
+        "majority" if 2 * won <= all => take_win(&mut count, votes, "not more than half of everybody"),
+        _ => {}
+    }
+    Ok(count)
+}
+
+/// Nobody wins after all.
+fn take_win(count: &mut Count, votes: &Votes, why: &str) {
+    let Some(winner) = count.winner.take() else { return };
+    count.working.retain(|line| *line != format!("{winner} wins."));
+    let missing = votes.missing().map(|vote| vote.voter.as_str()).collect::<Vec<_>>().join(", ");
+    let also = if missing.is_empty() { String::new() } else { format!(" ({missing} missing, which counts for nobody)") };
+    count.working.push(format!("{winner} leads, but has {why}{also}: nobody wins."));
+    (count.ending, count.tie_break) = (Ended::None, None);
+    count.winners.clear();
+}
+
 fn summary(before: Option<&str>, count: &Count) -> String {
     match (before, count.winner.as_deref()) {
-        (Some(before), Some(now)) if before == now => format!("{now} stays the winner"),
-        (Some(before), Some(now)) => format!("the outcome flips: {now} wins instead of {before}"),
-        (None, Some(now)) => format!("the outcome flips: {now} wins, and nobody had won"),
+        (Some(before), Some(now)) if before == now => format!("{now} stays the winner{}", broken(count)),
+        (Some(before), Some(now)) => format!("the outcome flips: {now} wins instead of {before}{}", broken(count)),
+        (None, Some(now)) => format!("the outcome flips: {now} wins, and nobody had won{}", broken(count)),
         (Some(before), None) => format!("the outcome flips: nobody wins any more, and {before} had won{}", why(count)),
         (None, None) => format!("nobody wins, as before{}", why(count)),
     }
+}
+
+/// The rule that broke a tie, if one did: without it there would be no winner.
+fn broken(count: &Count) -> String {
+    let rule = count.tie_break.as_ref().map(|rule| format!(", by tie-break `{rule}` among {}", count.winners.join(", ")));
+    rule.unwrap_or_default()
 }
 
 fn why(count: &Count) -> String {

@@ -3,9 +3,9 @@
 use crate::{
     event::{Position, Tally},
     formats,
-    formats::weights::Weights,
+    formats::{consensus::Bar, weights::Weights},
     view::{RoundView, View},
-    voting::{Ballot, Threshold, Weight},
+    voting::{Ballot, Weight},
 };
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,7 +17,7 @@ pub struct Votes {
     /// One vote for everybody who ever took a position.
     pub votes: Vec<Vote>,
     /// What the debate asks of a winner.
-    pub rule: Rule,
+    pub bar: Bar,
 }
 
 /// One voter's vote.
@@ -27,7 +27,7 @@ pub struct Vote {
     pub voter: String,
     /// Which agent that is.
     pub agent: String,
-    /// Its model.
+    /// The model that answered, which may have been another than its own.
     pub model: String,
     /// What it stands for; `None` is somebody who is missing and counts for nobody, but is not forgotten.
     pub choice: Option<String>,
@@ -39,13 +39,6 @@ pub struct Vote {
     pub weight: Weight,
 }
 
-/// What it takes to win: to lead alone, and with this share where one is needed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rule {
-    /// The share; without one, leading is enough.
-    pub threshold: Option<Threshold>,
-}
-
 impl Votes {
     /// The votes of a round's count, by default the last; `None` where nothing was counted.
     pub fn of(view: &View, round: Option<u32>) -> Option<Self> {
@@ -55,18 +48,12 @@ impl Votes {
         let standing = tally.distribution.iter().flat_map(|(choice, voters)| voters.iter().map(move |voter| (voter, Some(choice))));
         let missing = tally.missing.iter().map(|voter| (voter, None));
         let votes = standing.chain(missing).map(|(voter, choice)| vote(view, last.round, voter, choice));
-        Some(Self {
-            candidates: candidates(view, tally),
-            votes: votes.collect(),
-            rule: Rule { threshold: Threshold::new(tally.threshold).ok() },
-        })
+        Some(Self { candidates: candidates(view, tally), votes: votes.collect(), bar: Bar::of(tally) })
     }
 
     /// The winner by the debate's own rule, if there is one.
     pub fn winner(&self) -> Option<&str> {
-        let sums = self.sums();
-        let total: u128 = self.votes.iter().map(|vote| vote.weight.units()).sum();
-        self.rule.winner(&sums, total)
+        self.bar.winner(&self.sums(), self.total())
     }
 
     /// These votes without some of them.
@@ -90,6 +77,16 @@ impl Votes {
         self.votes.iter().map(ballot).collect()
     }
 
+    /// Who is missing: counted for nobody.
+    pub fn missing(&self) -> impl Iterator<Item = &Vote> {
+        self.votes.iter().filter(|vote| vote.choice.is_none())
+    }
+
+    /// What all votes count together, those of who is missing included.
+    pub(super) fn total(&self) -> u128 {
+        self.votes.iter().map(|vote| vote.weight.units()).sum()
+    }
+
     /// What each choice has.
     pub(super) fn sums(&self) -> BTreeMap<&str, u128> {
         let mut sums: BTreeMap<&str, u128> = BTreeMap::new();
@@ -99,16 +96,6 @@ impl Votes {
             }
         }
         sums
-    }
-}
-
-impl Rule {
-    /// Who leads alone and has the share that is needed.
-    pub fn winner<'a>(&self, sums: &BTreeMap<&'a str, u128>, total: u128) -> Option<&'a str> {
-        let most = sums.values().copied().max().filter(|most| *most > 0)?;
-        let mut leaders = sums.iter().filter(|(_, sum)| **sum == most);
-        let leader = leaders.next().filter(|_| leaders.next().is_none()).map(|(choice, _)| *choice)?;
-        self.threshold.is_none_or(|threshold| threshold.reached(most, total)).then_some(leader)
     }
 }
 
@@ -134,12 +121,21 @@ fn vote(view: &View, round: u32, voter: &Arc<str>, choice: Option<&String>) -> V
     Vote {
         voter: voter.to_string(),
         agent: agent.map_or_else(|| voter.to_string(), |agent| agent.name.to_string()),
-        model: agent.map(|agent| agent.model.to_string()).unwrap_or_default(),
+        model: position
+            .and_then(|position| who_answered(view, &position.turn))
+            .or(agent.map(|agent| &*agent.model))
+            .unwrap_or_default()
+            .to_owned(),
         choice: choice.cloned(),
         confidence: position.map(|position| position.confidence),
         ranking: position.map(|position| position.ranking.clone()).unwrap_or_default(),
         weight: agent.and_then(|agent| pinned_weight(view, &agent.name)).unwrap_or(Weight::ONE),
     }
+}
+
+/// The model that answered a turn for another, if one did.
+fn who_answered<'a>(view: &'a View, turn: &str) -> Option<&'a str> {
+    view.outcome.as_ref()?.substituted.iter().find(|other| other.turn == turn).map(|other| other.to.as_str())
 }
 
 /// What an agent's vote counts by the debate's own settings.

@@ -10,7 +10,7 @@ use crate::{
 };
 use rebut_engine::{
     clean::on_one_line,
-    recount::{Retallied, Retally, Votes, retally},
+    recount::{Retallied, Retally, Vote, Votes, retally},
     voting::{auto, method},
 };
 use std::fmt::Write;
@@ -20,10 +20,13 @@ pub async fn run(global: &GlobalArgs, args: RetallyArgs) -> Result<u8, CliError>
     let app = App::open(global, &[])?;
     let desk = app.desk()?;
     let view = desk.view(desk.find(&args.id.id).await?.id).await?;
-    let voters = || Votes::of(&view, args.round).map_or(0, |votes| votes.votes.len());
+    let is_out = |vote: &Vote| args.without.iter().any(|name| *name == vote.voter || *name == vote.agent);
+    let voters =
+        || Votes::of(&view, args.round).map_or(0, |votes| votes.votes.iter().filter(|vote| vote.choice.is_some() && !is_out(vote)).count());
+    let method = args.method.as_deref().and_then(|name| if name == "auto" { Some(auto(voters())) } else { method(name) });
     let asked = Retally {
         // Clap has checked the name against the same table.
-        method: args.method.as_deref().and_then(|name| if name == "auto" { Some(auto(voters())) } else { method(name) }),
+        method,
         threshold: args.threshold,
         without: args.without,
         round: args.round,

@@ -56,11 +56,23 @@ fn methods_thresholds_and_panels_change_with_no_call() {
     }
     let text = rebut.run(&["retally", "last", "--without", "effort", "--threshold", "0.5"]);
     assert!(text.stdout.starts_with("FLIPS  the outcome flips: A wins, and nobody had won\n"), "{}", text.stdout);
+    let tied = rebut.run(&["retally", "last", "--method", "plurality", "--tie-break", "order"]);
+    assert!(
+        tied.stdout.starts_with("FLIPS  the outcome flips: A wins, and nobody had won, by tie-break `order` among A, B\n"),
+        "{}",
+        tied.stdout
+    );
+    let short = rebut.run(&["retally", "last", "--method", "instant-runoff", "--threshold", "0.5"]);
+    assert!(
+        !short.stdout.contains("A wins.") && short.stdout.contains("A leads, but has less than 0.5 of all first choices: nobody wins."),
+        "{}",
+        short.stdout
+    );
     let stays = rebut.run(&["retally", "last", "--threshold", "0.9"]);
     assert!(stays.stdout.starts_with("STANDS  nobody wins, as before"), "{}", stays.stdout);
     for (flags, word) in [
         (["--without", "nobody"], "did not vote"),
-        (["--threshold", "7"], "above 0 and at most 1"),
+        (["--threshold", "7"], "must be from 0 (plurality) to 1, not 7"),
         (["--round", "9"], "nothing was counted in round 9"),
         (["--method", "coin"], "invalid value 'coin'"),
     ] {
@@ -83,6 +95,12 @@ fn an_earlier_round_can_be_counted_and_who_was_missing_counts_for_nobody() {
     assert_eq!(last["missing"], json!(["effort"]));
     let first = rebut.json(3, &["retally", "last", "--round", "1", "--threshold", "0.3", "--json"]);
     assert_eq!((&first["missing"], &first["count"]["winners"]), (&json!([]), &json!(["A", "B", "C"])));
+    for method in ["majority", "unanimous"] {
+        let counted = rebut.json(3, &["retally", "last", "--method", method, "--without", "value", "--json"]);
+        assert_eq!((&counted["winner"], &counted["count"]["winners"]), (&Value::Null, &json!([])), "{method}: one of two is missing");
+    }
+    let auto = rebut.json(3, &["retally", "last", "--method", "auto", "--json"]);
+    assert_eq!(auto["method"], "unanimous", "two voted");
     let without = rebut.json(0, &["retally", "last", "--without", "value,effort", "--json"]);
     assert_eq!((&without["winner"], &without["flips"]), (&"C".into(), &true.into()), "left out is not the same as missing");
 }
@@ -99,7 +117,7 @@ fn a_decision_says_how_firmly_it_stands() {
     assert_eq!(robust["methods"]["borda"], json!(["A"]), "A is nobody's last choice");
     assert_eq!(robust["methods_against"], json!(["borda", "unanimous"]));
     let left_out: Vec<&str> =
-        robust["without_voter"].as_array().expect("a list").iter().filter_map(|out| out["left_out"].as_str()).collect();
+        robust["without_agent"].as_array().expect("a list").iter().filter_map(|out| out["left_out"].as_str()).collect();
     assert_eq!(left_out, ["risk", "value", "effort"]);
     let effective = robust["effective_voters"].as_f64().expect("a number");
     assert!(effective > 1.0 && effective < 5.0, "five of one model are no five: {effective}");
@@ -118,6 +136,6 @@ fn a_decision_says_how_firmly_it_stands() {
     }
     let firm = debate(&rebut, &["ABC", "ABC", "ACB", "ABC", "ACB"], "0.6", 0);
     assert_eq!(firm["robustness"]["flips"], json!({"to_undecide": 3, "to_another": 3}));
-    assert_eq!((&firm["robustness"]["without_voter"], &firm["robustness"]["methods_against"]), (&json!([]), &json!([])));
-    assert!(rebut.run(&["show", "last"]).stdout.contains("  robust    it stands without any one of the voters\n"));
+    assert_eq!((&firm["robustness"]["without_agent"], &firm["robustness"]["methods_against"]), (&json!([]), &json!([])));
+    assert!(rebut.run(&["show", "last"]).stdout.contains("  robust    it stands without any one of the agents\n"));
 }

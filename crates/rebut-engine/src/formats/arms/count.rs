@@ -4,13 +4,9 @@ use super::question::Question;
 use crate::{
     clean,
     event::Tally,
-    formats::{
-        consensus::{Ballot, tally},
-        decide::result::Change,
-    },
+    formats::{consensus::Bar, decide::result::Change},
     outcome::Ending,
     stopping::{Saved, Settled, settled, unassailable},
-    voting::Threshold,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,36 +51,7 @@ pub struct RoundCount {
     pub distribution: BTreeMap<String, Vec<Arc<str>>>,
 }
 
-/// What it takes to win.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Bar {
-    /// More than any other.
-    Plurality,
-    /// To lead alone, with this share.
-    Share(Threshold),
-}
-
 impl Bar {
-    /// The bar a setting means: 0 is plurality.
-    pub fn new(threshold: f64) -> Result<Self, String> {
-        if threshold == 0.0 {
-            return Ok(Self::Plurality);
-        }
-        Threshold::new(threshold).map(Self::Share).map_err(|_| format!("threshold must be from 0 (plurality) to 1, not {threshold}"))
-    }
-
-    /// Counts ballots. Without ballots nobody wins.
-    pub fn count(self, step: &str, ballots: &[(&Arc<str>, Ballot<'_>)]) -> Tally {
-        match self {
-            Self::Share(threshold) => tally(step, ballots, threshold),
-            Self::Plurality => {
-                let unanimous = Threshold::new(1.0).expect("one is in range");
-                let counted = tally(step, ballots, unanimous);
-                Tally { threshold: 0.0, reached: counted.leader.is_some(), ..counted }
-            }
-        }
-    }
-
     /// Why no answer still to come can change who wins, if that is so.
     pub fn decided(self, tally: &Tally, to_come: usize) -> Option<String> {
         let names: Vec<&String> = tally.distribution.keys().collect();
@@ -168,6 +135,7 @@ pub(super) fn result(question: &Question, tally: &Tally, calls: u32, saved: Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::consensus::Ballot;
 
     /// Letters are answers, a dot is somebody missing.
     fn counted(bar: Bar, ballots: &str) -> Tally {

@@ -1,8 +1,7 @@
 //! Poll: independent answers, then a count (self-consistency). Asked in helpings, it stops when nothing to come can change who wins.
 
 use super::{
-    Answer,
-    count::{self, Bar},
+    Answer, count,
     grouping::Groups,
     question::{self, Question, position},
 };
@@ -11,7 +10,10 @@ use crate::{
     debate::{Debate, Round, Step},
     error::Halt,
     event::{Event, Tally},
-    formats::{Format, Run, consensus::Ballot},
+    formats::{
+        Format, Run,
+        consensus::{Ballot, Bar},
+    },
     outcome::{Absence, Ending, LimitMet, Outcome},
     prompt::Template,
     reply::Schema,
@@ -47,7 +49,7 @@ pub struct Config {
     pub answers: usize,
     /// How many are asked at a time; 0 is all at once.
     pub batch: usize,
-    /// LimitMet when nothing still to come can change who wins.
+    /// Stop when nothing still to come can change who wins.
     pub early_stop: bool,
     /// The share the leading answer needs; 0 is plurality.
     pub threshold: f64,
@@ -153,6 +155,8 @@ struct Poll<'a> {
     groups: Groups,
     ballots: Vec<(Arc<str>, String)>,
     absent: Vec<Absence>,
+    /// Who should have voted and gave no answer: counted for nobody, but not forgotten, or an absence could make a winner.
+    missing: Vec<Arc<str>>,
     last: Step,
     tally: Arc<Tally>,
 }
@@ -173,6 +177,7 @@ impl<'a> Poll<'a> {
             groups: Groups::default(),
             ballots: Vec::new(),
             absent: Vec::new(),
+            missing: Vec::new(),
             last,
             tally,
         }
@@ -185,17 +190,23 @@ impl<'a> Poll<'a> {
     /// Takes in what was answered at one step.
     async fn hear(&mut self, step: &Step, round: Round<Answer>) -> Result<(), Halt> {
         self.asked += round.said.len() + round.absent.len();
+        let missing: Vec<Arc<str>> = round.absent.iter().map(|absence| self.voter(&absence.agent.as_str().into(), step)).collect();
+        self.missing.extend(missing);
         self.absent.extend(round.absent);
         self.last = step.clone();
         for said in round.said {
             let held = if self.question.is_free() { self.groups.shown(&said.reply.answer) } else { said.reply.answer.clone() };
             let position = Arc::new(position(&said.agent, said.turn, step.round, said.reply, held.clone(), None));
             self.debate.note(step.place(Some(&said.agent)), Event::PositionRecorded(position)).await?;
-            let repeats = self.planned > self.debate.agents().len();
-            let voter = if repeats { format!("{}·{}", said.agent, step.round).into() } else { said.agent };
-            self.ballots.push((voter, held));
+            self.ballots.push((self.voter(&said.agent, step), held));
         }
         Ok(())
+    }
+
+    /// The name under which an agent votes at a step: with the step's number where it may vote several times.
+    fn voter(&self, agent: &Arc<str>, step: &Step) -> Arc<str> {
+        let repeats = self.planned > self.debate.agents().len();
+        if repeats { format!("{agent}·{}", step.round).into() } else { agent.clone() }
     }
 
     /// Counts everything answered so far, and records it.
@@ -205,7 +216,8 @@ impl<'a> Poll<'a> {
     }
 
     fn tallied(&self) -> Tally {
-        let ballots: Vec<(&Arc<str>, Ballot<'_>)> = self.ballots.iter().map(|(voter, held)| (voter, Ballot::For(held))).collect();
+        let cast = self.ballots.iter().map(|(voter, held)| (voter, Ballot::For(held)));
+        let ballots: Vec<_> = cast.chain(self.missing.iter().map(|voter| (voter, Ballot::Missing))).collect();
         self.bar.count(&self.last.name, &ballots)
     }
 

@@ -1,12 +1,13 @@
 //! What an arm asks: the same question as a debate, to be answered at once or after hearing the others.
 
-use super::{Answer, count::Bar};
+use super::Answer;
 use crate::{
     agent::Agent,
     debate::{Ask, Debate},
     error::Halt,
     event::{Claim, ClaimId, Limits, Position},
     formats::{
+        consensus::Bar,
         hearing::{Other, others_text, own_words},
         question::{Choice, Input, context_of, notes_text, options_text},
     },

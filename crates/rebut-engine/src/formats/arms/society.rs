@@ -2,7 +2,7 @@
 
 use super::{
     Answer,
-    count::{self, Bar, RoundCount},
+    count::{self, RoundCount},
     grouping::Groups,
     question::{self, Question, position},
 };
@@ -13,7 +13,7 @@ use crate::{
     event::{Event, Position, Tally},
     formats::{
         Format, Run,
-        consensus::Ballot,
+        consensus::{Ballot, Bar},
         decide::result::Change,
         hearing::{Other, order},
     },
@@ -117,6 +117,8 @@ struct Society<'a> {
     bar: Bar,
     groups: Groups,
     members: Vec<Member>,
+    /// Who should have answered at first and did not, and is not asked again: counted for nobody, but not forgotten.
+    missing: Vec<Arc<str>>,
     tallies: Vec<(u32, Arc<Tally>)>,
     calls: usize,
 }
@@ -140,7 +142,17 @@ impl Member {
 impl<'a> Society<'a> {
     fn new(debate: &'a Debate, question: &'a Question, config: Config) -> Self {
         let bar = Bar::new(config.threshold).expect("checked when the settings were read");
-        Self { debate, question, config, bar, groups: Groups::default(), members: Vec::new(), tallies: Vec::new(), calls: 0 }
+        Self {
+            debate,
+            question,
+            config,
+            bar,
+            groups: Groups::default(),
+            members: Vec::new(),
+            missing: Vec::new(),
+            tallies: Vec::new(),
+            calls: 0,
+        }
     }
 
     fn member(&self, agent: &str) -> Option<&Member> {
@@ -167,6 +179,8 @@ impl<'a> Society<'a> {
     /// Takes in a round: records where everybody stands, and the count.
     async fn hear(&mut self, step: &Step, round: Round<Answer>) -> Result<(), Halt> {
         self.calls += round.said.len() + round.absent.len();
+        let strangers = round.absent.iter().filter(|absence| self.member(&absence.agent).is_none());
+        self.missing.extend(strangers.map(|absence| Arc::from(absence.agent.as_str())).collect::<Vec<_>>());
         for said in round.said {
             let held = if self.question.is_free() { self.groups.shown(&said.reply.answer) } else { said.reply.answer.clone() };
             let at = self.members.iter().position(|member| member.agent == said.agent).unwrap_or_else(|| {
@@ -185,17 +199,18 @@ impl<'a> Society<'a> {
         self.debate.note(step.place(None), Event::VoteTallied(tally)).await
     }
 
-    /// One ballot of everybody who ever answered; whoever is missing now counts for nobody, but is not forgotten.
+    /// One ballot of everybody; whoever is missing now counts for nobody, but is not forgotten.
     fn ballots(&self, round: u32) -> Vec<(&Arc<str>, Ballot<'_>)> {
         let ballot =
             |member| Member::at(member, round).and_then(|position| position.counted.as_deref()).map_or(Ballot::Missing, Ballot::For);
-        self.members.iter().map(|member| (&member.agent, ballot(member))).collect()
+        let members = self.members.iter().map(|member| (&member.agent, ballot(member)));
+        members.chain(self.missing.iter().map(|agent| (agent, Ballot::Missing))).collect()
     }
 
     /// What is spared after a round, if the settings trust it.
     fn may_stop(&self, round: u32) -> Option<Saved> {
         let stands = |round| self.members.iter().filter_map(move |member| Some((&member.agent, member.at(round)?.counted.as_deref())));
-        let agree = self.tallies.last().is_some_and(|(_, tally)| tally.share >= 1.0);
+        let agree = self.tallies.last().is_some_and(|(_, tally)| tally.distribution.len() == 1);
         let same = round > 1 && stable(&stands(round - 1).collect(), &stands(round).collect());
         let why = match self.config.stop {
             Stop::Unanimous | Stop::Stable if agree => "all answers agree",
