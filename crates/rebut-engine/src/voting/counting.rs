@@ -186,9 +186,13 @@ impl<'a> Counting<'a> {
             }
             return;
         };
-        if !reaches(&found.scores[leader], total, threshold) {
-            let share = found.scores[leader].by(total).approximately();
-            working.push(format!("{} has a share of {share}, below the threshold of {}.", self.names(&found.leaders), threshold.value));
+        let votes = &found.scores[leader];
+        let reached = threshold.reached_exactly(votes, total);
+        let (names, has) = (self.names(&found.leaders), if found.leaders.len() > 1 { "have each" } else { "has" });
+        let verdict = if reached { "that reaches" } else { "that is below" };
+        let share = votes.by(total).approximately();
+        working.push(format!("{names} {has} {votes} of {total} ({share}): {verdict} the share of {} that is needed.", threshold.value));
+        if !reached {
             found.leaders.clear();
         }
     }
@@ -296,16 +300,4 @@ impl<'a> Counting<'a> {
 pub(super) fn highest(scores: &[Exact]) -> Vec<usize> {
     let most = scores.iter().max();
     (0..scores.len()).filter(|&at| Some(&scores[at]) == most).collect()
-}
-
-/// Whether votes are a sufficient share of all, compared at the precision the threshold was written in.
-pub(super) fn reaches(votes: &Exact, total: &Exact, threshold: super::Threshold) -> bool {
-    if votes.is_zero() || total.is_zero() {
-        return false;
-    }
-    let (needed, unit) = threshold.parts();
-    if threshold.value >= 1.0 {
-        return votes >= total;
-    }
-    (&votes.by(total) * &Exact::whole(unit)).rounded() >= needed.into()
 }

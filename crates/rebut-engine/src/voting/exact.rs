@@ -45,11 +45,6 @@ impl Exact {
         self.0.is_zero()
     }
 
-    /// The nearest whole number, halves upwards.
-    pub fn rounded(&self) -> BigInt {
-        (&self.0 + BigRational::new(BigInt::one(), BigInt::from(2))).floor().to_integer()
-    }
-
     /// For showing only, never compared: six decimals, an exact half to the even digit.
     pub fn approximately(&self) -> f64 {
         let scaled = &self.0 * BigInt::from(1_000_000);

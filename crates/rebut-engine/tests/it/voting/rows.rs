@@ -105,7 +105,8 @@ fn weights_count_everywhere_when_asked() {
 #[test]
 fn thresholds_and_tie_breaks_are_named_rules() {
     let rows = [
-        ("plurality", "A A B", Some(0.67), "none", Some("A"), None),
+        ("plurality", "A A B", Some(0.66), "none", Some("A"), None),
+        ("plurality", "A A B", Some(0.67), "none", None, None),
         ("plurality", "A A B", Some(0.7), "none", None, None),
         ("majority", "A A B B", Some(0.5), "none", None, None),
         ("majority", "A A B B", Some(0.5), "order", Some("A"), Some("order")),
@@ -123,6 +124,17 @@ fn thresholds_and_tie_breaks_are_named_rules() {
         let threshold = threshold.map(|share| Threshold::new(share).expect("a share"));
         let count = counted("A B C", text, by, &Rules { threshold, weigh: false, tie_break: rule.parse().expect("a rule") });
         assert_eq!((count.winner.as_deref(), count.tie_break.as_deref()), (winner, used), "{by} of {text}: {:#?}", count.working);
+    }
+    let half = Rules { threshold: Threshold::new(0.5).ok(), ..Rules::default() };
+    for (votes, said, winner) in [
+        (99, "A has 99 of 200 (0.495): that is below the share of 0.5 that is needed.", None),
+        (100, "A has 100 of 200 (0.5): that reaches the share of 0.5 that is needed.", Some("A")),
+    ] {
+        // The others are divided, so that A leads.
+        let text = format!("{}{}{}", "A ".repeat(votes), "B ".repeat(60), "C ".repeat(140 - votes));
+        let count = counted("A B C", &text, "majority", &half);
+        assert_eq!(count.winner.as_deref(), winner, "{votes}");
+        assert!(count.working.iter().any(|line| line == said), "{said}\n{:?}", count.working);
     }
     let lots: Vec<Option<String>> = (0..20)
         .map(|seed| {
