@@ -10,6 +10,7 @@ use super::{
     profile::{CONFIDENCE_DECIMALS, Profile},
     rules::Rules,
 };
+use num_bigint::BigInt;
 use std::collections::BTreeMap;
 
 /// Who voted what is part of the working for up to so many ballots; beyond, nobody would read it.
@@ -150,17 +151,20 @@ impl<'a> Counting<'a> {
     }
 
     fn summed(&self, firsts: Firsts) -> Vec<Exact> {
-        let mut sums: Vec<Exact> = firsts.sole.into_iter().map(|units| self.exact(units)).collect();
+        // In parts that every tier can be divided into: adding a fraction for each size of tier would be most of the work.
+        let parts = firsts.shared.keys().fold(BigInt::from(1), |parts, &size| common_multiple(parts, size));
+        let mut sums: Vec<BigInt> = firsts.sole.into_iter().map(|units| units * &parts).collect();
         for (size, units) in firsts.shared {
+            let share = &parts / size;
             for (sum, units) in sums.iter_mut().zip(units).filter(|(_, units)| *units > 0) {
-                *sum += &self.exact(units).split(size);
+                *sum += &share * units;
             }
         }
-        sums
+        sums.into_iter().map(|units| self.exact(units).split(parts.clone())).collect()
     }
 
     /// Votes out of their units.
-    pub(super) fn exact(&self, units: u128) -> Exact {
+    pub(super) fn exact(&self, units: impl Into<BigInt>) -> Exact {
         Exact::of_units(units, self.decimals)
     }
 
@@ -168,7 +172,7 @@ impl<'a> Counting<'a> {
     pub(super) fn total(&self) -> Exact {
         match &self.votes {
             Votes::One => Exact::whole(self.profile.ranked()),
-            Votes::Units(units) => self.exact(units[..self.profile.ranked()].iter().sum()),
+            Votes::Units(units) => self.exact(units[..self.profile.ranked()].iter().sum::<u128>()),
         }
     }
 
@@ -300,4 +304,14 @@ impl<'a> Counting<'a> {
 pub(super) fn highest(scores: &[Exact]) -> Vec<usize> {
     let most = scores.iter().max();
     (0..scores.len()).filter(|&at| Some(&scores[at]) == most).collect()
+}
+
+/// The smallest number that both divide.
+fn common_multiple(whole: BigInt, size: u64) -> BigInt {
+    let (mut divisor, mut rest) = (BigInt::from(size), &whole % size);
+    while rest > BigInt::ZERO {
+        let next = &divisor % &rest;
+        (divisor, rest) = (rest, next);
+    }
+    whole * size / divisor
 }

@@ -31,8 +31,9 @@ impl Exact {
     }
 
     /// Divided into so many equal parts; into none, it is left as it is.
-    pub fn split(self, parts: u64) -> Self {
-        if parts < 2 { self } else { Self(self.0 / BigInt::from(parts)) }
+    pub fn split(self, parts: impl Into<BigInt>) -> Self {
+        let parts = parts.into();
+        if parts < BigInt::from(2) { self } else { Self(self.0 / parts) }
     }
 
     /// Divided by another; nothing when that is zero.

@@ -165,6 +165,11 @@ fn approvals_and_scores_are_read_where_given() {
     assert_eq!(score.abstained.join(""), "ab");
     let weighed = count(&profile, "score", &Rules { weigh: true, ..Rules::default() });
     assert_eq!((scores(&weighed), weighed.winners.join("")), ("A 0.5 B -2 C 0.4".to_owned(), "A".to_owned()));
+    // More weights than are summed apart.
+    let scored = |at: usize| ballot(&format!(r#"{{"voter": "{at}", "weight": "{at}.5", "scores": {{"A": 1e12, "B": -0.5}}}}"#));
+    let many = Profile::new(names("A B"), (0..200).map(scored).collect()).expect("right");
+    let many = count(&many, "score", &Rules { weigh: true, ..Rules::default() });
+    assert_eq!(scores(&many), "A 20000000000000000 B -10000", "the weights come to 20000");
     assert_eq!(count(&profile, "plurality", &Rules::default()).abstained.join(""), "cd");
     let refused = Profile::new(names("A B C"), all[2..3].to_vec()).expect("right");
     let nobody = count(&refused, "approval", &Rules::default());
