@@ -85,6 +85,24 @@ fn all_methods_at_once_and_tie_breaks() {
 }
 
 #[test]
+fn no_ballots_are_no_quorum_whoever_the_candidates_are() {
+    let rebut = Rebut::new();
+    for text in [r#"{"ballots": []}"#, r#"{"ballots": [{"voter": "a"}]}"#, "voter,ranking\n", "voter,ranking\na,\n", "voter,1,2,score:A\n"] {
+        rebut.write("x", text);
+        let shown = rebut.expect(1, &["vote", "x"]);
+        assert!(shown.starts_with("NO QUORUM  no ballot counts"), "{text}\n{shown}");
+        let one = rebut.json(1, &["vote", "x", "--json", "-m", "condorcet"]);
+        assert_holds(&one, &json!({"ending": "no_quorum", "winner": null, "winners": [], "scores": {}, "pairwise": {}}), text);
+        let shown = rebut.expect(1, &["vote", "x", "--all"]);
+        assert_eq!(shown.matches("NO QUORUM").count(), 11, "{text}\n{shown}");
+        let all = rebut.json(1, &["vote", "x", "--all", "--json"]);
+        assert!(all["counts"].as_object().expect("an object").values().all(|count| count["ending"] == "no_quorum"), "{all:#}");
+    }
+    rebut.write("x", r#"{"candidates": [], "ballots": []}"#);
+    assert!(rebut.run(&["vote", "x"]).stderr.contains("there are no candidates"), "stated, and nobody");
+}
+
+#[test]
 fn what_is_wrong_is_said_with_its_place() {
     let rebut = Rebut::new();
     let rows = [
