@@ -181,6 +181,23 @@ impl<'a> Counting<'a> {
         Matrix::new(self.profile.columns.candidates(), self.profile.columns.pairwise(&self.votes), self.decimals)
     }
 
+    /// The same as it stands in a result.
+    pub(super) fn pairwise(&self) -> BTreeMap<String, BTreeMap<String, Figure>> {
+        self.matrix().figures(self.profile.candidates(), self.weighed())
+    }
+
+    fn pairwise_are(&self) -> &'static str {
+        match (&self.votes, self.method.weighs) {
+            (Votes::One, _) => "votes",
+            (Votes::Units(_), Weighs::One) => "votes by weight",
+            (Votes::Units(_), Weighs::WeightAndConfidence) => "votes by weight × confidence",
+        }
+    }
+
+    fn weighed(&self) -> bool {
+        matches!(self.votes, Votes::Units(_))
+    }
+
     /// Takes the win away from leaders that lack the share that was asked for.
     fn hold_to_threshold(&self, found: &mut Found, working: &mut Vec<String>) {
         let Some(threshold) = self.rules.threshold else { return };
@@ -233,7 +250,7 @@ impl<'a> Counting<'a> {
 
     fn close(&self, found: Found, ending: Ended, winner: Option<usize>) -> Count {
         let candidates = self.profile.candidates();
-        let weighed = matches!(self.votes, Votes::Units(_));
+        let weighed = self.weighed();
         let leader = found.scores.iter().max();
         let share = found.total.as_ref().zip(leader).map(|(total, most)| most.by(total).approximately());
         let total = found.total.as_ref().and_then(|total| Figure::all(std::iter::once(total), weighed).pop());
@@ -248,6 +265,7 @@ impl<'a> Counting<'a> {
             total,
             share,
             pairwise: found.matrix.map(|matrix| matrix.figures(candidates, weighed)).unwrap_or_default(),
+            pairwise_are: self.pairwise_are().to_owned(),
             fallback_used: found.fallback_used,
             cycle: self.sorted(&found.cycle),
             rounds: found.rounds,
@@ -265,7 +283,7 @@ impl<'a> Counting<'a> {
 
     /// The same for some candidates.
     pub(super) fn by_name_among(&self, candidates: &[usize], scores: &[Exact]) -> BTreeMap<String, Figure> {
-        let figures = Figure::all(scores.iter(), matches!(self.votes, Votes::Units(_)));
+        let figures = Figure::all(scores.iter(), self.weighed());
         candidates.iter().map(|&at| self.profile.candidates()[at].clone()).zip(figures).collect()
     }
 

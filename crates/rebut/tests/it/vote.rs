@@ -85,9 +85,31 @@ fn all_methods_at_once_and_tie_breaks() {
 }
 
 #[test]
+fn pairs_weigh_what_the_count_weighs_and_say_so() {
+    let rebut = Rebut::new();
+    rebut.write("b.csv", "voter,weight,confidence,ranking\na,2,0.5,A>B\nb,0.4,,B>A\nc,0.3,,B>A\n");
+    let rows = [
+        (&["-m", "weighted"][..], "votes by weight × confidence", json!({"A": {"B": "1"}, "B": {"A": "0.7"}})),
+        (&["-m", "plurality", "--weigh"], "votes by weight", json!({"A": {"B": "2"}, "B": {"A": "0.7"}})),
+        (&["-m", "condorcet", "--weigh"], "votes by weight", json!({"A": {"B": "2"}, "B": {"A": "0.7"}})),
+        (&["-m", "plurality"], "votes", json!({"A": {"B": 1}, "B": {"A": 2}})),
+        (&["--all"], "votes", json!({"A": {"B": 1}, "B": {"A": 2}})),
+        (&["--all", "--weigh"], "votes by weight", json!({"A": {"B": "2"}, "B": {"A": "0.7"}})),
+    ];
+    for (args, are, pairwise) in rows {
+        let args = [&["vote", "b.csv"], args].concat();
+        let found: Value = serde_json::from_str(&rebut.run(&[&args[..], &["--json"]].concat()).stdout).expect("JSON");
+        assert_holds(&found, &json!({"pairwise": pairwise, "pairwise_are": are}), &args.join(" "));
+        let shown = rebut.run(&args).stdout;
+        assert!(shown.contains(&format!("\n{are} that put the row above the column\n")), "{args:?}\n{shown}");
+    }
+}
+
+#[test]
 fn no_ballots_are_no_quorum_whoever_the_candidates_are() {
     let rebut = Rebut::new();
-    for text in [r#"{"ballots": []}"#, r#"{"ballots": [{"voter": "a"}]}"#, "voter,ranking\n", "voter,ranking\na,\n", "voter,1,2,score:A\n"] {
+    for text in [r#"{"ballots": []}"#, r#"{"ballots": [{"voter": "a"}]}"#, "voter,ranking\n", "voter,ranking\na,\n", "voter,1,2,score:A\n"]
+    {
         rebut.write("x", text);
         let shown = rebut.expect(1, &["vote", "x"]);
         assert!(shown.starts_with("NO QUORUM  no ballot counts"), "{text}\n{shown}");
