@@ -11,7 +11,7 @@ use super::{
     rules::Rules,
 };
 use num_bigint::BigInt;
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// Who voted what is part of the working for up to so many ballots; beyond, nobody would read it.
 const SHOWN_BALLOTS: usize = 40;
@@ -296,7 +296,7 @@ impl<'a> Counting<'a> {
 
     /// Candidates in a sentence: `A, B and C`.
     pub(super) fn names(&self, candidates: &[usize]) -> String {
-        let names = self.sorted(candidates);
+        let names: Vec<String> = self.sorted(candidates).iter().map(|name| in_a_list(name).into_owned()).collect();
         match names.split_last() {
             Some((last, [])) => last.clone(),
             Some((last, others)) => format!("{} and {last}", others.join(", ")),
@@ -308,7 +308,7 @@ impl<'a> Counting<'a> {
     pub(super) fn listed(&self, candidates: &[usize], scores: &[Exact]) -> String {
         let mut rows: Vec<(&Exact, &String)> = scores.iter().zip(candidates.iter().map(|&at| &self.profile.candidates()[at])).collect();
         rows.sort_by(|a, b| b.0.cmp(a.0).then(a.1.cmp(b.1)));
-        rows.iter().map(|(score, name)| format!("{name} {score}")).collect::<Vec<_>>().join(", ")
+        rows.iter().map(|(score, name)| format!("{} {score}", in_a_list(name))).collect::<Vec<_>>().join(", ")
     }
 
     /// The same for all candidates.
@@ -316,6 +316,16 @@ impl<'a> Counting<'a> {
         let all: Vec<usize> = (0..scores.len()).collect();
         self.listed(&all, scores)
     }
+}
+
+/// Names one after another: `A, B, "C, junior"`.
+pub fn list(names: impl Iterator<Item = impl AsRef<str>>) -> String {
+    names.map(|name| in_a_list(name.as_ref()).into_owned()).collect::<Vec<_>>().join(", ")
+}
+
+/// A name among others: in quotes if it holds a comma, which would make two names of it.
+fn in_a_list(name: &str) -> Cow<'_, str> {
+    if name.contains(',') { format!("{name:?}").into() } else { name.into() }
 }
 
 /// Everybody with the highest score.

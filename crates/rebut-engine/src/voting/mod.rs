@@ -30,6 +30,7 @@ mod weighted;
 
 pub use ballot::{Ballot, Weight};
 pub use count::{Count, Elimination, Ended};
+pub use counting::list;
 pub use exact::{Exact, Figure};
 pub use gather::Gather;
 pub use problem::Problem;

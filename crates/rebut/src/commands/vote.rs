@@ -42,7 +42,8 @@ pub fn run(global: &GlobalArgs, args: &VoteArgs) -> Result<u8, CliError> {
     let auto = voting::auto(profile.ranked());
     let method = voting::method(&args.method).unwrap_or(auto);
     let mut count = method.count(&profile, &rules);
-    if count.pairwise.is_empty() {
+    // Not where nobody would see it: among many candidates it is most of the work.
+    if count.pairwise.is_empty() && (args.json || fits(profile.candidates())) {
         count.pairwise = method.pairwise(&profile, &rules);
     }
     if args.json {
@@ -101,6 +102,7 @@ fn every_method(profile: &Profile, rules: &Rules, json: bool, paint: Paint) -> R
             let _ = writeln!(text, "{}  {}", padded(method.name, 14), verdict(count, paint));
         }
         write_matrix(&mut text, profile.candidates(), (pairwise, pairwise_are), paint);
+        write_where_it_is(&mut text, profile.candidates());
         text.push_str(match winners.len() {
             0 => "No method names one winner.\n",
             1 => "Every method that names one winner names the same.\n",
@@ -116,7 +118,20 @@ fn one(count: &Count, profile: &Profile, paint: Paint) -> String {
     let counted = format!("{} of {} ballots", count.voters, profile.len());
     let mut text = format!("{}  {}\n", verdict(count, paint), paint.faint(&format!("{} · {counted}", count.method)));
     write_working(&mut text, count, profile.candidates(), paint);
+    write_where_it_is(&mut text, profile.candidates());
     text
+}
+
+/// Where the matrix is when it does not fit.
+fn write_where_it_is(text: &mut String, candidates: &[String]) {
+    if !fits(candidates) {
+        let _ = writeln!(text, "pairwise: {0} × {0} numbers, see --json", candidates.len());
+    }
+}
+
+/// Whether a matrix of so many fits a terminal.
+fn fits(candidates: &[String]) -> bool {
+    candidates.len() <= WIDEST_MATRIX
 }
 
 /// What each candidate got, the pairwise numbers where there are any, and the working in words.
@@ -135,7 +150,7 @@ fn heading(profile: &Profile, rules: &Rules) -> String {
 }
 
 fn verdict(count: &Count, paint: Paint) -> String {
-    let names = || count.winners.iter().map(|name| on_one_line(name)).collect::<Vec<_>>().join(", ");
+    let names = || voting::list(count.winners.iter().map(|name| on_one_line(name)));
     match (count.ending, &count.winner, &count.tie_break) {
         (Ended::NoQuorum, ..) => format!("{}  no ballot counts", paint.bad("NO QUORUM")),
         (Ended::None, ..) => format!("{}  nobody wins", paint.attention("NONE")),
@@ -160,11 +175,7 @@ fn write_scores(text: &mut String, count: &Count, paint: Paint) {
 }
 
 fn write_matrix(text: &mut String, candidates: &[String], (pairwise, pairwise_are): (&Pairwise, &str), paint: Paint) {
-    if candidates.len() < 2 || pairwise.is_empty() {
-        return;
-    }
-    if candidates.len() > WIDEST_MATRIX {
-        let _ = writeln!(text, "pairwise: {0} × {0} numbers, see --json", candidates.len());
+    if candidates.len() < 2 || pairwise.is_empty() || !fits(candidates) {
         return;
     }
     let cell = |a: &String, b: &String| pairwise.get(a).and_then(|row| row.get(b)).map_or("·".to_owned(), ToString::to_string);

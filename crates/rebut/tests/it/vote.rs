@@ -106,6 +106,27 @@ fn pairs_weigh_what_the_count_weighs_and_say_so() {
 }
 
 #[test]
+fn what_is_shown_can_be_told_apart_and_is_no_more_than_fits() {
+    let rebut = Rebut::new();
+    rebut.write("b.csv", "voter,ranking\na,\"B, jr\"\nb,C\nc,\"say \"\"x\"\", D\"\n");
+    let shown = rebut.expect(3, &["vote", "b.csv", "-m", "plurality"]);
+    assert!(shown.starts_with(r#"TIE  "B, jr", C, "say \"x\", D"  plurality"#), "{shown}");
+    assert!(shown.contains(r#""B, jr", C and "say \"x\", D" are tied."#), "{shown}");
+    for candidates in [16, 17] {
+        let names = (0..candidates).map(|at| format!("\"c{at}\"")).collect::<Vec<_>>().join(",");
+        rebut.write("b.json", &format!(r#"{{"candidates": [{names}], "ballots": [{{"voter": "a", "ranking": ["c0"]}}]}}"#));
+        for how in [&["-m", "plurality"][..], &["-m", "condorcet"], &["--all"]] {
+            let args = [&["vote", "b.json"], how].concat();
+            let shown = rebut.expect(0, &args);
+            let found = (shown.contains("above the column"), shown.contains("pairwise: 17 × 17 numbers, see --json"));
+            assert_eq!(found, (candidates == 16, candidates == 17), "{how:?}\n{shown}");
+            let json = rebut.json(0, &[&args[..], &["--json"]].concat());
+            assert_eq!(json["pairwise"].as_object().expect("an object").len(), candidates, "{how:?}");
+        }
+    }
+}
+
+#[test]
 fn no_ballots_are_no_quorum_whoever_the_candidates_are() {
     let rebut = Rebut::new();
     for text in [r#"{"ballots": []}"#, r#"{"ballots": [{"voter": "a"}]}"#, "voter,ranking\n", "voter,ranking\na,\n", "voter,1,2,score:A\n"]
@@ -134,6 +155,9 @@ fn what_is_wrong_is_said_with_its_place() {
         ("x.csv", "voter,ranking\na,A\na,B\n", "line 3, ballot 2 (a): this voter has another ballot"),
         ("x.csv", "voter,ranking\na\n", "line 2 has 1 columns, the header has 2"),
         ("x.csv", "voter,rankin\na,A\n", "did you mean `ranking`?"),
+        ("x.csv", "voter,points\na,A\n", "unknown column `points`. Columns are voter, "),
+        ("x.csv", "voter;weight;ranking\na;1;A>B\n", "line 1: the columns are separated by `;`; separate them by commas"),
+        ("x.csv", "voter\tranking\na\tA>B\n", "line 1: the columns are separated by tabs; separate them by commas"),
         ("x.csv", "voter,weight\na,1\n", "no column says what was voted"),
         ("x.csv", "voter,ranking,1\na,A,A\n", "not in both"),
         ("x.csv", "", "it is empty"),
