@@ -225,6 +225,10 @@ fn files_nobody_should_write_end_with_an_error_or_a_result() {
         let beginning: String = text.chars().take(60).collect();
         assert!(output.code == code && output.stderr.contains(expected), "{beginning}: {} {:.500}", output.code, output.stderr);
     }
+    // Every way of breaking such a tie would take longer than anybody waits.
+    rebut.write("x", &ballot(&list(300)));
+    let shown = rebut.expect(3, &["vote", "x", "--all"]);
+    assert!(shown.contains("No method names one winner."), "{shown}");
     std::fs::write(rebut.path("x"), b"voter,ranking\na,\xff\xfe\n").expect("a file");
     let output = rebut.run(&["vote", "x"]);
     assert!(output.code == 2 && output.stderr.contains("not UTF-8 text, from byte 16 on"), "{output:?}");
