@@ -58,16 +58,11 @@ impl Votes {
 }
 
 impl Firsts {
-    /// Gives votes that nothing is left to tell apart on to everybody.
-    fn share_among_all(&mut self, votes: u128) {
-        let size = self.sole.len();
-        let shared = self.shared.entry(size as u64).or_insert_with(|| vec![0; size]);
-        shared.iter_mut().for_each(|shared| *shared += votes);
-    }
-
-    fn share(&mut self, size: u64, at: usize, votes: u128) {
+    /// Gives votes to all members of a tier of this size, to be divided among them.
+    fn share(&mut self, size: u64, members: impl Iterator<Item = usize>, votes: u128) {
         let candidates = self.sole.len();
-        self.shared.entry(size).or_insert_with(|| vec![0; candidates])[at] += votes;
+        let shared = self.shared.entry(size).or_insert_with(|| vec![0; candidates]);
+        members.for_each(|at| shared[at] += votes);
     }
 }
 
@@ -205,9 +200,7 @@ impl Columns {
         }
         for &row in &self.shared_first {
             let first = self.first_tier(row as usize);
-            for &candidate in &first {
-                firsts.share(first.len() as u64, candidate, 1);
-            }
+            firsts.share(first.len() as u64, first.iter().copied(), 1);
         }
         firsts
     }
@@ -304,15 +297,12 @@ fn firsts_among<C: Cell>(cells: &[C], rows: usize, remaining: &[usize], votes: &
                 for_all += votes.of(start + row);
                 continue;
             }
-            for (at, &candidate) in remaining.iter().enumerate() {
-                if tile(candidate)[row] == best[row] {
-                    firsts.share(equals[row].into(), at, votes.of(start + row));
-                }
-            }
+            let members = (0..remaining.len()).filter(|&at| cells[remaining[at] * rows + start + row] == best[row]);
+            firsts.share(equals[row].into(), members, votes.of(start + row));
         }
     }
     if for_all > 0 {
-        firsts.share_among_all(for_all);
+        firsts.share(remaining.len() as u64, 0..remaining.len(), for_all);
     }
     firsts
 }
