@@ -4,6 +4,7 @@
 //! everything: it is larger exactly for the better candidate, equal exactly for equals, and its sum is the Borda score.
 //! A column is contiguous, so that the loops below compile to vector instructions.
 
+use num_bigint::BigInt;
 use std::collections::BTreeMap;
 
 /// Rows looked at together, so that all columns of them stay in the cache.
@@ -57,9 +58,11 @@ impl Votes {
 }
 
 impl Firsts {
-    fn share(&mut self, size: u64, at: usize, votes: u128) {
+    /// Gives votes to all members of a tier of this size, to be divided among them.
+    fn share(&mut self, size: u64, members: impl Iterator<Item = usize>, votes: u128) {
         let candidates = self.sole.len();
-        self.shared.entry(size).or_insert_with(|| vec![0; candidates])[at] += votes;
+        let shared = self.shared.entry(size).or_insert_with(|| vec![0; candidates]);
+        members.for_each(|at| shared[at] += votes);
     }
 }
 
@@ -197,9 +200,7 @@ impl Columns {
         }
         for &row in &self.shared_first {
             let first = self.first_tier(row as usize);
-            for &candidate in &first {
-                firsts.share(first.len() as u64, candidate, 1);
-            }
+            firsts.share(first.len() as u64, first.iter().copied(), 1);
         }
         firsts
     }
@@ -215,14 +216,15 @@ impl Columns {
         each_width!(self, |cells| firsts_among(cells, self.rows, remaining, votes))
     }
 
-    /// Sums of half points, by candidate.
-    pub fn half_points(&self, votes: &Votes) -> Vec<u128> {
-        let of = |candidate: usize| -> u128 {
+    /// Sums of half points, by candidate. The one sum that 128 bits do not hold: the heaviest votes times the most points times
+    /// as many ballots as there may be pass them. A tile of rows is far below.
+    pub fn half_points(&self, votes: &Votes) -> Vec<BigInt> {
+        let of = |candidate: usize| -> BigInt {
             each_width!(self, |cells| {
                 let column = column(cells, self.rows, candidate);
                 match votes {
                     Votes::One => Cell::sum(column).into(),
-                    Votes::Units(units) => column.iter().zip(units).map(|(&cell, units)| u128::from(Into::<u64>::into(cell)) * units).sum(),
+                    Votes::Units(units) => column.chunks(TILE).zip(units.chunks(TILE)).map(|(tile, units)| weighed_sum(tile, units)).sum(),
                 }
             })
         };
@@ -244,6 +246,10 @@ fn column<C>(cells: &[C], rows: usize, candidate: usize) -> &[C] {
     &cells[candidate * rows..][..rows]
 }
 
+fn weighed_sum<C: Cell>(cells: &[C], units: &[u128]) -> u128 {
+    cells.iter().zip(units).map(|(&cell, units)| u128::from(Into::<u64>::into(cell)) * units).sum()
+}
+
 fn transposed<C: Cell>(rows: &[u16], candidates: usize, count: usize) -> Vec<C> {
     let mut cells = vec![C::default(); candidates * count];
     for start in (0..count).step_by(64) {
@@ -260,6 +266,7 @@ fn transposed<C: Cell>(rows: &[u16], candidates: usize, count: usize) -> Vec<C> 
 fn firsts_among<C: Cell>(cells: &[C], rows: usize, remaining: &[usize], votes: &Votes) -> Firsts {
     let mut firsts = Firsts { sole: vec![0; remaining.len()], shared: BTreeMap::new() };
     let (mut best, mut equals) = (C::TILE_ZERO, C::TILE_ZERO);
+    let mut for_all = 0;
     for start in (0..rows).step_by(TILE) {
         let length = TILE.min(rows - start);
         let tile = |candidate: usize| &column(cells, rows, candidate)[start..start + length];
@@ -285,12 +292,17 @@ fn firsts_among<C: Cell>(cells: &[C], rows: usize, remaining: &[usize], votes: &
             };
         }
         for row in (0..length).filter(|&row| equals[row] > one) {
-            for (at, &candidate) in remaining.iter().enumerate() {
-                if tile(candidate)[row] == best[row] {
-                    firsts.share(equals[row].into(), at, votes.of(start + row));
-                }
+            // A ballot whose candidates are all gone: there can be many of them, and no need to look at each candidate.
+            if equals[row].into() == remaining.len() as u64 {
+                for_all += votes.of(start + row);
+                continue;
             }
+            let members = (0..remaining.len()).filter(|&at| cells[remaining[at] * rows + start + row] == best[row]);
+            firsts.share(equals[row].into(), members, votes.of(start + row));
         }
+    }
+    if for_all > 0 {
+        firsts.share(remaining.len() as u64, 0..remaining.len(), for_all);
     }
     firsts
 }
@@ -318,5 +330,23 @@ fn weighed_pairwise<C: Cell>(cells: &[C], candidates: usize, units: &[u128], row
             let pairs = column(cells, rows, a).iter().zip(column(cells, rows, b)).zip(units);
             wins[a * candidates + b] = pairs.map(|((a, b), units)| if a > b { *units } else { 0 }).sum();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_of_the_heaviest_votes_pass_128_bits() {
+        // As many cells as ballots may have would take long here: fewer of them, heavier than a vote can be, make the same sum.
+        let (candidates, count) = (128_u16, 40_000);
+        let row: Vec<u16> = (0..candidates).map(|below| 2 * below).collect();
+        let columns = Columns::new(candidates.into(), &row.repeat(count), Vec::new(), true);
+        let vote = 4 * 10_u128.pow(31);
+        let points = columns.half_points(&Votes::Units(vec![vote; count]));
+        let most = BigInt::from(254 * count) * vote;
+        assert!(most > u128::MAX.into());
+        assert_eq!((&points[0], &points[1], &points[127]), (&0.into(), &(BigInt::from(2 * count) * vote), &most));
     }
 }

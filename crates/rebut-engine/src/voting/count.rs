@@ -28,6 +28,9 @@ pub struct Count {
     pub share: Option<f64>,
     /// For each candidate, the votes that put it above each other one. Empty where the method does not compare pairs.
     pub pairwise: BTreeMap<String, BTreeMap<String, Figure>>,
+    /// What the pairwise numbers are, such as "votes by weight".
+    #[serde(default)]
+    pub pairwise_are: String,
     /// Whether the method's own rule gave nothing and another one decided: Borda for `condorcet`, ranks for `score`.
     pub fallback_used: bool,
     /// Who stands on a majority cycle, the highest there is, by name. Empty without one; a pairwise tie is none.

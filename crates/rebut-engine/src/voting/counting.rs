@@ -10,7 +10,8 @@ use super::{
     profile::{CONFIDENCE_DECIMALS, Profile},
     rules::Rules,
 };
-use std::collections::BTreeMap;
+use num_bigint::BigInt;
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// Who voted what is part of the working for up to so many ballots; beyond, nobody would read it.
 const SHOWN_BALLOTS: usize = 40;
@@ -150,17 +151,20 @@ impl<'a> Counting<'a> {
     }
 
     fn summed(&self, firsts: Firsts) -> Vec<Exact> {
-        let mut sums: Vec<Exact> = firsts.sole.into_iter().map(|units| self.exact(units)).collect();
+        // In parts that every tier can be divided into: adding a fraction for each size of tier would be most of the work.
+        let parts = firsts.shared.keys().fold(BigInt::from(1), |parts, &size| common_multiple(parts, size));
+        let mut sums: Vec<BigInt> = firsts.sole.into_iter().map(|units| units * &parts).collect();
         for (size, units) in firsts.shared {
+            let share = &parts / size;
             for (sum, units) in sums.iter_mut().zip(units).filter(|(_, units)| *units > 0) {
-                *sum += &self.exact(units).split(size);
+                *sum += &share * units;
             }
         }
-        sums
+        sums.into_iter().map(|units| self.exact(units).split(parts.clone())).collect()
     }
 
     /// Votes out of their units.
-    pub(super) fn exact(&self, units: u128) -> Exact {
+    pub(super) fn exact(&self, units: impl Into<BigInt>) -> Exact {
         Exact::of_units(units, self.decimals)
     }
 
@@ -168,13 +172,30 @@ impl<'a> Counting<'a> {
     pub(super) fn total(&self) -> Exact {
         match &self.votes {
             Votes::One => Exact::whole(self.profile.ranked()),
-            Votes::Units(units) => self.exact(units[..self.profile.ranked()].iter().sum()),
+            Votes::Units(units) => self.exact(units[..self.profile.ranked()].iter().sum::<u128>()),
         }
     }
 
     /// Who beats whom.
     pub(super) fn matrix(&self) -> Matrix {
         Matrix::new(self.profile.columns.candidates(), self.profile.columns.pairwise(&self.votes), self.decimals)
+    }
+
+    /// The same as it stands in a result.
+    pub(super) fn pairwise(&self) -> BTreeMap<String, BTreeMap<String, Figure>> {
+        self.matrix().figures(self.profile.candidates(), self.weighed())
+    }
+
+    fn pairwise_are(&self) -> &'static str {
+        match (&self.votes, self.method.weighs) {
+            (Votes::One, _) => "votes",
+            (Votes::Units(_), Weighs::One) => "votes by weight",
+            (Votes::Units(_), Weighs::WeightAndConfidence) => "votes by weight × confidence",
+        }
+    }
+
+    fn weighed(&self) -> bool {
+        matches!(self.votes, Votes::Units(_))
     }
 
     /// Takes the win away from leaders that lack the share that was asked for.
@@ -186,9 +207,13 @@ impl<'a> Counting<'a> {
             }
             return;
         };
-        if !reaches(&found.scores[leader], total, threshold) {
-            let share = found.scores[leader].by(total).approximately();
-            working.push(format!("{} has a share of {share}, below the threshold of {}.", self.names(&found.leaders), threshold.value));
+        let votes = &found.scores[leader];
+        let reached = threshold.reached_exactly(votes, total);
+        let (names, has) = (self.names(&found.leaders), if found.leaders.len() > 1 { "have each" } else { "has" });
+        let verdict = if reached { "that reaches" } else { "that is below" };
+        let share = votes.by(total).approximately();
+        working.push(format!("{names} {has} {votes} of {total} ({share}): {verdict} the share of {} that is needed.", threshold.value));
+        if !reached {
             found.leaders.clear();
         }
     }
@@ -225,7 +250,7 @@ impl<'a> Counting<'a> {
 
     fn close(&self, found: Found, ending: Ended, winner: Option<usize>) -> Count {
         let candidates = self.profile.candidates();
-        let weighed = matches!(self.votes, Votes::Units(_));
+        let weighed = self.weighed();
         let leader = found.scores.iter().max();
         let share = found.total.as_ref().zip(leader).map(|(total, most)| most.by(total).approximately());
         let total = found.total.as_ref().and_then(|total| Figure::all(std::iter::once(total), weighed).pop());
@@ -240,6 +265,7 @@ impl<'a> Counting<'a> {
             total,
             share,
             pairwise: found.matrix.map(|matrix| matrix.figures(candidates, weighed)).unwrap_or_default(),
+            pairwise_are: self.pairwise_are().to_owned(),
             fallback_used: found.fallback_used,
             cycle: self.sorted(&found.cycle),
             rounds: found.rounds,
@@ -257,7 +283,7 @@ impl<'a> Counting<'a> {
 
     /// The same for some candidates.
     pub(super) fn by_name_among(&self, candidates: &[usize], scores: &[Exact]) -> BTreeMap<String, Figure> {
-        let figures = Figure::all(scores.iter(), matches!(self.votes, Votes::Units(_)));
+        let figures = Figure::all(scores.iter(), self.weighed());
         candidates.iter().map(|&at| self.profile.candidates()[at].clone()).zip(figures).collect()
     }
 
@@ -270,7 +296,7 @@ impl<'a> Counting<'a> {
 
     /// Candidates in a sentence: `A, B and C`.
     pub(super) fn names(&self, candidates: &[usize]) -> String {
-        let names = self.sorted(candidates);
+        let names: Vec<String> = self.sorted(candidates).iter().map(|name| in_a_list(name).into_owned()).collect();
         match names.split_last() {
             Some((last, [])) => last.clone(),
             Some((last, others)) => format!("{} and {last}", others.join(", ")),
@@ -282,7 +308,7 @@ impl<'a> Counting<'a> {
     pub(super) fn listed(&self, candidates: &[usize], scores: &[Exact]) -> String {
         let mut rows: Vec<(&Exact, &String)> = scores.iter().zip(candidates.iter().map(|&at| &self.profile.candidates()[at])).collect();
         rows.sort_by(|a, b| b.0.cmp(a.0).then(a.1.cmp(b.1)));
-        rows.iter().map(|(score, name)| format!("{name} {score}")).collect::<Vec<_>>().join(", ")
+        rows.iter().map(|(score, name)| format!("{} {score}", in_a_list(name))).collect::<Vec<_>>().join(", ")
     }
 
     /// The same for all candidates.
@@ -292,20 +318,28 @@ impl<'a> Counting<'a> {
     }
 }
 
+/// Names one after another: `A, B, "C, junior"`.
+pub fn list(names: impl Iterator<Item = impl AsRef<str>>) -> String {
+    names.map(|name| in_a_list(name.as_ref()).into_owned()).collect::<Vec<_>>().join(", ")
+}
+
+/// A name among others: in quotes if it holds a comma, which would make two names of it.
+fn in_a_list(name: &str) -> Cow<'_, str> {
+    if name.contains(',') { format!("{name:?}").into() } else { name.into() }
+}
+
 /// Everybody with the highest score.
 pub(super) fn highest(scores: &[Exact]) -> Vec<usize> {
     let most = scores.iter().max();
     (0..scores.len()).filter(|&at| Some(&scores[at]) == most).collect()
 }
 
-/// Whether votes are a sufficient share of all, compared at the precision the threshold was written in.
-pub(super) fn reaches(votes: &Exact, total: &Exact, threshold: super::Threshold) -> bool {
-    if votes.is_zero() || total.is_zero() {
-        return false;
+/// The smallest number that both divide.
+fn common_multiple(whole: BigInt, size: u64) -> BigInt {
+    let (mut divisor, mut rest) = (BigInt::from(size), &whole % size);
+    while rest > BigInt::ZERO {
+        let next = &divisor % &rest;
+        (divisor, rest) = (rest, next);
     }
-    let (needed, unit) = threshold.parts();
-    if threshold.value >= 1.0 {
-        return votes >= total;
-    }
-    (&votes.by(total) * &Exact::whole(unit)).rounded() >= needed.into()
+    whole * size / divisor
 }

@@ -31,8 +31,9 @@ impl Exact {
     }
 
     /// Divided into so many equal parts; into none, it is left as it is.
-    pub fn split(self, parts: u64) -> Self {
-        if parts < 2 { self } else { Self(self.0 / BigInt::from(parts)) }
+    pub fn split(self, parts: impl Into<BigInt>) -> Self {
+        let parts = parts.into();
+        if parts < BigInt::from(2) { self } else { Self(self.0 / parts) }
     }
 
     /// Divided by another; nothing when that is zero.
@@ -43,11 +44,6 @@ impl Exact {
     /// Whether it is zero.
     pub fn is_zero(&self) -> bool {
         self.0.is_zero()
-    }
-
-    /// The nearest whole number, halves upwards.
-    pub fn rounded(&self) -> BigInt {
-        (&self.0 + BigRational::new(BigInt::one(), BigInt::from(2))).floor().to_integer()
     }
 
     /// For showing only, never compared: six decimals, an exact half to the even digit.

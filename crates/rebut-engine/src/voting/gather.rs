@@ -34,8 +34,17 @@ pub(super) struct Kept {
 }
 
 impl Gather {
-    /// Begins with the candidates.
+    /// Begins with the candidates that were stated; somebody must be.
     pub fn new(candidates: Vec<String>) -> Self {
+        let mut gather = Self::of_named(candidates);
+        if gather.candidates.is_empty() {
+            gather.problems.add(None, None, "there are no candidates", "nobody can win");
+        }
+        gather
+    }
+
+    /// Begins with whomever the ballots name, where nobody stated the candidates. That may be nobody: it ends in `no_quorum`.
+    pub fn of_named(candidates: Vec<String>) -> Self {
         let mut problems = Problems::default();
         let mut kept = Vec::new();
         let mut places = HashMap::new();
@@ -50,9 +59,6 @@ impl Gather {
                 places.insert(name.clone(), kept.len() as u16);
                 kept.push(name);
             }
-        }
-        if kept.is_empty() {
-            problems.add(None, None, "there are no candidates", "nobody can win");
         }
         let last_named = vec![0; kept.len()];
         let (voters, known, rows, named) = Default::default();

@@ -12,10 +12,7 @@ use super::{
     counting::{Counting, Found},
     exact::Exact,
 };
-use std::{
-    cmp::Reverse,
-    collections::{BTreeSet, VecDeque},
-};
+use std::{cmp::Reverse, collections::BTreeSet};
 
 /// Follows every way of breaking ties, as long as they are not too many.
 pub fn count(counting: &Counting<'_>) -> Found {
@@ -44,11 +41,29 @@ impl Shown {
     }
 }
 
-/// How many sets of candidates may be looked at: fewer where one look takes longer.
-fn most_looks(counting: &Counting<'_>) -> usize {
-    let candidates = counting.profile.candidates().len();
-    let cells = counting.profile.ranked() * candidates;
-    2 * candidates + ((1 << 30) / cells.max(1)).clamp(16, 4096)
+/// What may still be spent on following ways. Sets that wait cost as much as sets that are looked at: one tie of a thousand
+/// opens a thousand ways, each of them a list of a thousand.
+struct Budget {
+    /// Sets of candidates to look at: fewer where one look takes longer.
+    looks: usize,
+    /// Names to write down in sets that are opened by ties.
+    names: usize,
+}
+
+impl Budget {
+    fn new(counting: &Counting<'_>) -> Self {
+        let candidates = counting.profile.candidates().len().max(1);
+        let cells = counting.profile.ranked() * candidates;
+        let ways = ((1 << 30) / cells.max(1)).clamp(16, 4096).min((1 << 20) / candidates);
+        Self { looks: 2 * candidates + ways, names: 1 << 21 }
+    }
+
+    /// Takes one look and what it opens; nothing if that is too much.
+    fn spend(&mut self, opened: usize) -> Option<()> {
+        self.looks = self.looks.checked_sub(1)?;
+        self.names = self.names.checked_sub(opened)?;
+        Some(())
+    }
 }
 
 /// Everybody who wins in some way; nothing if the ways are too many.
@@ -58,20 +73,17 @@ fn every_way(counting: &Counting<'_>, shown: &mut Shown) -> Option<Vec<usize>> {
     let mut path = all.clone();
     // Larger sets first: each is looked at once, after everything that leads to it.
     let mut open = BTreeSet::from([(Reverse(all.len()), all)]);
-    let mut looks = 0;
+    let mut budget = Budget::new(counting);
     while let Some((_, left)) = open.pop_first() {
         if let [winner] = left[..] {
             winners.insert(winner);
             continue;
         }
-        looks += 1;
-        if looks > most_looks(counting) {
-            return None;
-        }
         let votes = counting.firsts_among(&left);
         let (out, tied) = last(&left, &votes);
+        budget.spend(if tied { out.len() * left.len() } else { 0 })?;
         let without = |gone: &[usize]| -> Vec<usize> { left.iter().copied().filter(|at| !gone.contains(at)).collect() };
-        let ways: VecDeque<Vec<usize>> = if tied { out.iter().map(|&one| without(&[one])).collect() } else { [without(&out)].into() };
+        let ways: Vec<Vec<usize>> = if tied { out.iter().map(|&one| without(&[one])).collect() } else { vec![without(&out)] };
         if path == left {
             let gone = if tied { vec![*out.iter().min_by_key(|&&at| &counting.profile.candidates()[at])?] } else { out.clone() };
             let why = if tied {

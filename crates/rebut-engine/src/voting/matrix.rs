@@ -146,10 +146,14 @@ impl Reach {
 
     /// Adds a step and all that follows from it.
     pub fn add(&mut self, a: usize, b: usize) {
+        if self.has(a, b) {
+            return;
+        }
         let mut further = self.row(b).to_vec();
         further[b / 64] |= 1 << (b % 64);
         for x in 0..self.bits.len() / self.words {
-            if x == a || self.has(x, a) {
+            // Whoever leads to `b` already leads to all that follows from it.
+            if (x == a || self.has(x, a)) && !self.has(x, b) {
                 self.join(x, &further);
             }
         }

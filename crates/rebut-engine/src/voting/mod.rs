@@ -30,6 +30,7 @@ mod weighted;
 
 pub use ballot::{Ballot, Weight};
 pub use count::{Count, Elimination, Ended};
+pub use counting::list;
 pub use exact::{Exact, Figure};
 pub use gather::Gather;
 pub use problem::Problem;
@@ -109,11 +110,10 @@ impl Method {
     pub fn count(&self, profile: &Profile, rules: &Rules) -> Count {
         Counting::new(self, profile, rules).run()
     }
-}
 
-/// For each candidate, the votes that put it above each other one, also for methods that do not compare pairs.
-pub fn pairwise(profile: &Profile, rules: &Rules) -> BTreeMap<String, BTreeMap<String, Figure>> {
-    let by_pairs = method("condorcet").expect("the table has it");
-    let counting = Counting::new(by_pairs, profile, rules);
-    counting.matrix().figures(profile.candidates(), rules.weigh)
+    /// For each candidate, the votes that put it above each other one, also where this method does not compare pairs. They weigh
+    /// what they weigh in its count: [`Count::pairwise_are`].
+    pub fn pairwise(&self, profile: &Profile, rules: &Rules) -> BTreeMap<String, BTreeMap<String, Figure>> {
+        Counting::new(self, profile, rules).pairwise()
+    }
 }

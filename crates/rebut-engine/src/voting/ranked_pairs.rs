@@ -54,20 +54,27 @@ fn by_strength(matrix: &Matrix) -> Vec<Vec<Pair>> {
 fn every_order(candidates: usize, groups: &[Vec<Pair>]) -> Option<BTreeSet<Reach>> {
     // A state is as large as its bits: larger ones, fewer of them.
     let size = candidates * candidates.div_ceil(64);
-    let mut left = ((1 << 24) / size.max(1)).clamp(64, 20_000);
+    let mut states_left = ((1 << 24) / size.max(1)).clamp(64, 20_000);
+    // States that wait are carried through every weaker group: that is work too, for each beyond the one there always is.
+    let mut work_left: usize = 1 << 27;
     let mut states = BTreeSet::from([Reach::none(candidates)]);
     for group in groups {
         let mut ends = BTreeSet::new();
         let mut seen = BTreeSet::new();
         let mut open: Vec<Reach> = states.into_iter().collect();
+        let mut first = true;
         while let Some(state) = open.pop() {
+            if !std::mem::take(&mut first) {
+                work_left = work_left.checked_sub(size + group.len())?;
+            }
             let (state, fighting) = with_harmless(state, group);
             if fighting.is_empty() {
                 ends.insert(state);
                 continue;
             }
+            // Better to stop before they are made than after.
+            states_left = states_left.checked_sub(fighting.len())?;
             for (a, b) in fighting {
-                left = usize::checked_sub(left, 1)?;
                 let mut next = state.clone();
                 next.add(a, b);
                 if seen.insert(next.clone()) {
@@ -83,6 +90,13 @@ fn every_order(candidates: usize, groups: &[Vec<Pair>]) -> Option<BTreeSet<Reach
 /// Locks those of a group that no order could keep out, and returns the others that are still possible.
 fn with_harmless(mut state: Reach, group: &[Pair]) -> (Reach, Vec<Pair>) {
     let open: Vec<Pair> = group.iter().copied().filter(|&(a, b)| !state.has(a, b) && !state.has(b, a)).collect();
+    // One alone contradicts nothing; with weights that is every group, and copies of large states would be most of the work.
+    if let [(a, b)] = open[..] {
+        state.add(a, b);
+    }
+    if open.len() < 2 {
+        return (state, Vec::new());
+    }
     let mut all = state.clone();
     open.iter().for_each(|&(a, b)| all.add(a, b));
     let (fighting, harmless): (Vec<Pair>, Vec<Pair>) = open.into_iter().partition(|&(a, b)| all.has(b, a));

@@ -7,7 +7,7 @@ use std::{cmp::Reverse, fmt, str::FromStr};
 /// The rules of a count.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
-    /// The share of the votes a winner needs, in methods that count shares: majority, plurality, weighted, approval.
+    /// The share of the votes a winner needs, compared exactly, in methods that count shares: majority, plurality, weighted, approval.
     pub threshold: Option<Threshold>,
     /// Whether weights count in every method; otherwise only in `weighted`.
     pub weigh: bool,

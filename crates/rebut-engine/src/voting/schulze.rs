@@ -43,6 +43,9 @@ fn strongest_chains(matrix: &Matrix) -> Vec<u32> {
         for a in (0..n).filter(|&a| a != through) {
             let row = &mut chains[a * n..][..n];
             let first = row[through];
+            if first == 0 {
+                continue;
+            }
             row.iter_mut().zip(&onward).for_each(|(chain, onward)| *chain = (*chain).max(first.min(*onward)));
         }
     }

@@ -13,6 +13,7 @@ use super::{
     exact::Exact,
     profile::SCORE_DECIMALS,
 };
+use num_bigint::BigInt;
 use std::collections::BTreeMap;
 
 /// Sums scores.
@@ -26,23 +27,33 @@ pub fn count(counting: &Counting<'_>) -> Found {
     Found { leaders: highest(&scores), scores, scores_are: "sums of scores", fallback_used, working, ..Found::default() }
 }
 
-/// Ballots of one weight are summed in whole numbers first: fractions are slow.
+/// So many weights are summed apart before they come together: a list of sums for each of millions of weights would fill the memory.
+const WEIGHTS_APART: usize = 64;
+
+/// Ballots of one weight are summed in machine numbers first: larger numbers are slow. Those sums stay within 128 bits for as many
+/// ballots as there may be; times a weight they do not.
 fn sums(counting: &Counting<'_>) -> Vec<Exact> {
     let profile = counting.profile;
+    let mut units = vec![BigInt::ZERO; profile.candidates().len()];
     let mut by_weight: BTreeMap<u128, Vec<i128>> = BTreeMap::new();
     for (at, voter) in profile.voters().iter().enumerate() {
         let Some(scores) = &voter.scores else { continue };
-        let sums = by_weight.entry(counting.votes.of(at)).or_insert_with(|| vec![0; profile.candidates().len()]);
+        let weight = counting.votes.of(at);
+        if by_weight.len() == WEIGHTS_APART && !by_weight.contains_key(&weight) {
+            bring_together(&mut units, &mut by_weight);
+        }
+        let sums = by_weight.entry(weight).or_insert_with(|| vec![0; profile.candidates().len()]);
         scores.iter().for_each(|&(candidate, units)| sums[usize::from(candidate)] += units);
     }
-    let mut scores = vec![Exact::zero(); profile.candidates().len()];
-    for (weight, sums) in by_weight {
-        let weight = counting.exact(weight);
-        for (score, sum) in scores.iter_mut().zip(sums) {
-            *score += &(&Exact::of_units(sum, SCORE_DECIMALS) * &weight);
-        }
+    bring_together(&mut units, &mut by_weight);
+    let one = BigInt::from(10).pow(SCORE_DECIMALS);
+    units.into_iter().map(|units| counting.exact(units).split(one.clone())).collect()
+}
+
+fn bring_together(units: &mut [BigInt], by_weight: &mut BTreeMap<u128, Vec<i128>>) {
+    for (weight, sums) in std::mem::take(by_weight) {
+        units.iter_mut().zip(sums).filter(|(_, sum)| *sum != 0).for_each(|(units, sum)| *units += BigInt::from(sum) * weight);
     }
-    scores
 }
 
 fn ranks_as_scores(counting: &Counting<'_>) -> Vec<Exact> {

@@ -26,6 +26,9 @@ pub fn read(text: &str, reading: &mut Reading) -> Result<(), String> {
     if header.iter().all(str::is_empty) {
         return Err("it is empty".to_owned());
     }
+    if let Some(mark) = other_separator(&header) {
+        return Err(format!("line 1: the columns are separated by {mark}; separate them by commas, and quote names that hold a comma"));
+    }
     let columns = header.iter().map(column).collect::<Result<Vec<_>, _>>()?;
     let mut known = columns.clone();
     known.sort();
@@ -48,6 +51,13 @@ pub fn read(text: &str, reading: &mut Reading) -> Result<(), String> {
     Ok(())
 }
 
+/// What separates the columns of a header that is one column to us: spreadsheets of many countries write semicolons.
+fn other_separator(header: &StringRecord) -> Option<&'static str> {
+    let all = header.get(0).filter(|_| header.len() == 1)?;
+    let marks = [(';', "`;`"), ('\t', "tabs"), ('|', "`|`")];
+    marks.iter().find(|(mark, _)| all.split(*mark).count() > 1 && all.split(*mark).all(|name| column(name).is_ok())).map(|(_, said)| *said)
+}
+
 fn column(name: &str) -> Result<Column, String> {
     let name = name.trim();
     if let Some(candidate) = name.strip_prefix("score:") {
@@ -63,9 +73,9 @@ fn column(name: &str) -> Result<Column, String> {
             Ok(place) if place > 0 => Column::Place(place),
             _ => {
                 let known = ["voter", "weight", "confidence", "ranking", "approves"];
-                let meant = nearest(other, known).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+                let meant = nearest(other, known).map_or(".".to_owned(), |near| format!("; did you mean `{near}`?"));
                 return Err(format!(
-                    "line 1: unknown column `{name}`{meant} Columns are voter, weight, confidence, ranking (or places: 1, 2, 3), approves, score:NAME"
+                    "line 1: unknown column `{name}`{meant} Columns are voter, weight, confidence, ranking (or places: 1, 2, 3), approves, score:NAME."
                 ));
             }
         },

@@ -91,10 +91,14 @@ impl Reading {
     /// The file's own list of candidates.
     fn candidates(&mut self, names: Vec<String>) {
         if !self.given {
-            let mut gather = Gather::new(names);
-            self.waiting.drain(..).for_each(|ballot| gather.add(ballot));
-            self.gather = Some(gather);
+            self.begin(Gather::new(names));
         }
+    }
+
+    /// The ballots that had to wait for the candidates go first.
+    fn begin(&mut self, mut gather: Gather) -> &mut Gather {
+        self.waiting.drain(..).for_each(|ballot| gather.add(ballot));
+        self.gather.insert(gather)
     }
 
     /// The number of the ballot that comes next, from 1.
@@ -122,9 +126,9 @@ impl Reading {
         if self.gather.is_none() {
             // Nobody says who can be voted for: everybody that is named, by name.
             let named: BTreeSet<String> = self.waiting.iter().flat_map(named).cloned().collect();
-            self.candidates(named.into_iter().collect());
+            self.begin(Gather::of_named(named.into_iter().collect()));
         }
-        let (profile, mut problems) = self.gather.unwrap_or_else(|| Gather::new(Vec::new())).finish();
+        let (profile, mut problems) = self.gather.unwrap_or_else(|| Gather::of_named(Vec::new())).finish();
         self.problems.append(&mut problems);
         self.problems.sort_by_key(|problem| problem.ballot);
         let line = |problem: &Problem| problem.ballot.and_then(|number| self.lines.get(number - 1)).map(|line| format!("line {line}, "));

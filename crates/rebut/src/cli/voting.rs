@@ -23,7 +23,7 @@ pub struct VoteArgs {
     /// Let weights count in every method, not only in `weighted`
     #[arg(long)]
     pub weigh: bool,
-    /// The share of the votes a winner needs (majority, plurality, weighted, approval)
+    /// The share of the votes a winner needs, compared exactly (majority, plurality, weighted, approval)
     #[arg(long, value_name = "SHARE")]
     pub threshold: Option<f64>,
     /// How to break ties: order, borda, condorcet, most-first, seed:N; several with commas

@@ -42,8 +42,9 @@ pub fn run(global: &GlobalArgs, args: &VoteArgs) -> Result<u8, CliError> {
     let auto = voting::auto(profile.ranked());
     let method = voting::method(&args.method).unwrap_or(auto);
     let mut count = method.count(&profile, &rules);
-    if count.pairwise.is_empty() {
-        count.pairwise = voting::pairwise(&profile, &rules);
+    // Not where nobody would see it: among many candidates it is most of the work.
+    if count.pairwise.is_empty() && (args.json || fits(profile.candidates())) {
+        count.pairwise = method.pairwise(&profile, &rules);
     }
     if args.json {
         output::print_json(&Printed { count: &count, ballots: listed(&profile) })?;
@@ -69,6 +70,7 @@ struct All<'a> {
     agree: bool,
     counts: BTreeMap<&'a str, &'a Count>,
     pairwise: &'a Pairwise,
+    pairwise_are: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     ballots: Option<Vec<Cast<'a>>>,
 }
@@ -87,18 +89,20 @@ fn exit_code(ended: Ended) -> u8 {
 
 fn every_method(profile: &Profile, rules: &Rules, json: bool, paint: Paint) -> Result<u8, CliError> {
     let counts: Vec<(&Method, Count)> = METHODS.iter().map(|method| (method, method.count(profile, rules))).collect();
-    let pairwise = voting::pairwise(profile, rules);
+    let by_pairs = counts.iter().find(|(method, _)| method.name == "condorcet").expect("the table has it");
+    let (pairwise, pairwise_are) = (&by_pairs.1.pairwise, by_pairs.1.pairwise_are.as_str());
     let winners: BTreeSet<&String> = counts.iter().filter_map(|(_, count)| count.winner.as_ref()).collect();
     let agree = winners.len() == 1;
     if json {
         let counts = counts.iter().map(|(method, count)| (method.name, count)).collect();
-        output::print_json(&All { agree, counts, pairwise: &pairwise, ballots: listed(profile) })?;
+        output::print_json(&All { agree, counts, pairwise, pairwise_are, ballots: listed(profile) })?;
     } else {
         let mut text = format!("{}\n", paint.faint(&heading(profile, rules)));
         for (method, count) in &counts {
             let _ = writeln!(text, "{}  {}", padded(method.name, 14), verdict(count, paint));
         }
-        write_matrix(&mut text, profile.candidates(), &pairwise, paint);
+        write_matrix(&mut text, profile.candidates(), (pairwise, pairwise_are), paint);
+        write_where_it_is(&mut text, profile.candidates());
         text.push_str(match winners.len() {
             0 => "No method names one winner.\n",
             1 => "Every method that names one winner names the same.\n",
@@ -114,13 +118,26 @@ fn one(count: &Count, profile: &Profile, paint: Paint) -> String {
     let counted = format!("{} of {} ballots", count.voters, profile.len());
     let mut text = format!("{}  {}\n", verdict(count, paint), paint.faint(&format!("{} · {counted}", count.method)));
     write_working(&mut text, count, profile.candidates(), paint);
+    write_where_it_is(&mut text, profile.candidates());
     text
+}
+
+/// Where the matrix is when it does not fit.
+fn write_where_it_is(text: &mut String, candidates: &[String]) {
+    if !fits(candidates) {
+        let _ = writeln!(text, "pairwise: {0} × {0} numbers, see --json", candidates.len());
+    }
+}
+
+/// Whether a matrix of so many fits a terminal.
+fn fits(candidates: &[String]) -> bool {
+    candidates.len() <= WIDEST_MATRIX
 }
 
 /// What each candidate got, the pairwise numbers where there are any, and the working in words.
 pub fn write_working(text: &mut String, count: &Count, candidates: &[String], paint: Paint) {
     write_scores(text, count, paint);
-    write_matrix(text, candidates, &count.pairwise, paint);
+    write_matrix(text, candidates, (&count.pairwise, &count.pairwise_are), paint);
     let _ = writeln!(text, "{}", paint.strong("how it was counted"));
     for line in &count.working {
         let _ = writeln!(text, "  {}", on_one_line(line));
@@ -133,7 +150,7 @@ fn heading(profile: &Profile, rules: &Rules) -> String {
 }
 
 fn verdict(count: &Count, paint: Paint) -> String {
-    let names = || count.winners.iter().map(|name| on_one_line(name)).collect::<Vec<_>>().join(", ");
+    let names = || voting::list(count.winners.iter().map(|name| on_one_line(name)));
     match (count.ending, &count.winner, &count.tie_break) {
         (Ended::NoQuorum, ..) => format!("{}  no ballot counts", paint.bad("NO QUORUM")),
         (Ended::None, ..) => format!("{}  nobody wins", paint.attention("NONE")),
@@ -157,12 +174,8 @@ fn write_scores(text: &mut String, count: &Count, paint: Paint) {
     }
 }
 
-fn write_matrix(text: &mut String, candidates: &[String], pairwise: &Pairwise, paint: Paint) {
-    if candidates.len() < 2 || pairwise.is_empty() {
-        return;
-    }
-    if candidates.len() > WIDEST_MATRIX {
-        let _ = writeln!(text, "pairwise: {0} × {0} numbers, see --json", candidates.len());
+fn write_matrix(text: &mut String, candidates: &[String], (pairwise, pairwise_are): (&Pairwise, &str), paint: Paint) {
+    if candidates.len() < 2 || pairwise.is_empty() || !fits(candidates) {
         return;
     }
     let cell = |a: &String, b: &String| pairwise.get(a).and_then(|row| row.get(b)).map_or("·".to_owned(), ToString::to_string);
@@ -172,7 +185,7 @@ fn write_matrix(text: &mut String, candidates: &[String], pairwise: &Pairwise, p
         candidates.iter().zip(&names).map(|(b, name)| candidates.iter().map(|a| cell(a, b).width()).max().unwrap_or(0).max(name.width()));
     let widths: Vec<usize> = widths.collect();
     let right = |text: &str, width: usize| format!("  {}{text}", " ".repeat(width.saturating_sub(text.width())));
-    let _ = writeln!(text, "{}", paint.strong("votes that put the row above the column"));
+    let _ = writeln!(text, "{}", paint.strong(&format!("{pairwise_are} that put the row above the column")));
     let header: String = names.iter().zip(&widths).map(|(name, width)| right(name, *width)).collect();
     let _ = writeln!(text, "  {}{header}", " ".repeat(first));
     for (a, name) in candidates.iter().zip(&names) {

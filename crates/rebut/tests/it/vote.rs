@@ -85,6 +85,67 @@ fn all_methods_at_once_and_tie_breaks() {
 }
 
 #[test]
+fn pairs_weigh_what_the_count_weighs_and_say_so() {
+    let rebut = Rebut::new();
+    rebut.write("b.csv", "voter,weight,confidence,ranking\na,2,0.5,A>B\nb,0.4,,B>A\nc,0.3,,B>A\n");
+    let rows = [
+        (&["-m", "weighted"][..], "votes by weight × confidence", json!({"A": {"B": "1"}, "B": {"A": "0.7"}})),
+        (&["-m", "plurality", "--weigh"], "votes by weight", json!({"A": {"B": "2"}, "B": {"A": "0.7"}})),
+        (&["-m", "condorcet", "--weigh"], "votes by weight", json!({"A": {"B": "2"}, "B": {"A": "0.7"}})),
+        (&["-m", "plurality"], "votes", json!({"A": {"B": 1}, "B": {"A": 2}})),
+        (&["--all"], "votes", json!({"A": {"B": 1}, "B": {"A": 2}})),
+        (&["--all", "--weigh"], "votes by weight", json!({"A": {"B": "2"}, "B": {"A": "0.7"}})),
+    ];
+    for (args, are, pairwise) in rows {
+        let args = [&["vote", "b.csv"], args].concat();
+        let found: Value = serde_json::from_str(&rebut.run(&[&args[..], &["--json"]].concat()).stdout).expect("JSON");
+        assert_holds(&found, &json!({"pairwise": pairwise, "pairwise_are": are}), &args.join(" "));
+        let shown = rebut.run(&args).stdout;
+        assert!(shown.contains(&format!("\n{are} that put the row above the column\n")), "{args:?}\n{shown}");
+    }
+}
+
+#[test]
+fn what_is_shown_can_be_told_apart_and_is_no_more_than_fits() {
+    let rebut = Rebut::new();
+    rebut.write("b.csv", "voter,ranking\na,\"B, jr\"\nb,C\nc,\"say \"\"x\"\", D\"\n");
+    let shown = rebut.expect(3, &["vote", "b.csv", "-m", "plurality"]);
+    assert!(shown.starts_with(r#"TIE  "B, jr", C, "say \"x\", D"  plurality"#), "{shown}");
+    assert!(shown.contains(r#""B, jr", C and "say \"x\", D" are tied."#), "{shown}");
+    for candidates in [16, 17] {
+        let names = (0..candidates).map(|at| format!("\"c{at}\"")).collect::<Vec<_>>().join(",");
+        rebut.write("b.json", &format!(r#"{{"candidates": [{names}], "ballots": [{{"voter": "a", "ranking": ["c0"]}}]}}"#));
+        for how in [&["-m", "plurality"][..], &["-m", "condorcet"], &["--all"]] {
+            let args = [&["vote", "b.json"], how].concat();
+            let shown = rebut.expect(0, &args);
+            let found = (shown.contains("above the column"), shown.contains("pairwise: 17 × 17 numbers, see --json"));
+            assert_eq!(found, (candidates == 16, candidates == 17), "{how:?}\n{shown}");
+            let json = rebut.json(0, &[&args[..], &["--json"]].concat());
+            assert_eq!(json["pairwise"].as_object().expect("an object").len(), candidates, "{how:?}");
+        }
+    }
+}
+
+#[test]
+fn no_ballots_are_no_quorum_whoever_the_candidates_are() {
+    let rebut = Rebut::new();
+    for text in [r#"{"ballots": []}"#, r#"{"ballots": [{"voter": "a"}]}"#, "voter,ranking\n", "voter,ranking\na,\n", "voter,1,2,score:A\n"]
+    {
+        rebut.write("x", text);
+        let shown = rebut.expect(1, &["vote", "x"]);
+        assert!(shown.starts_with("NO QUORUM  no ballot counts"), "{text}\n{shown}");
+        let one = rebut.json(1, &["vote", "x", "--json", "-m", "condorcet"]);
+        assert_holds(&one, &json!({"ending": "no_quorum", "winner": null, "winners": [], "scores": {}, "pairwise": {}}), text);
+        let shown = rebut.expect(1, &["vote", "x", "--all"]);
+        assert_eq!(shown.matches("NO QUORUM").count(), 11, "{text}\n{shown}");
+        let all = rebut.json(1, &["vote", "x", "--all", "--json"]);
+        assert!(all["counts"].as_object().expect("an object").values().all(|count| count["ending"] == "no_quorum"), "{all:#}");
+    }
+    rebut.write("x", r#"{"candidates": [], "ballots": []}"#);
+    assert!(rebut.run(&["vote", "x"]).stderr.contains("there are no candidates"), "stated, and nobody");
+}
+
+#[test]
 fn what_is_wrong_is_said_with_its_place() {
     let rebut = Rebut::new();
     let rows = [
@@ -94,6 +155,9 @@ fn what_is_wrong_is_said_with_its_place() {
         ("x.csv", "voter,ranking\na,A\na,B\n", "line 3, ballot 2 (a): this voter has another ballot"),
         ("x.csv", "voter,ranking\na\n", "line 2 has 1 columns, the header has 2"),
         ("x.csv", "voter,rankin\na,A\n", "did you mean `ranking`?"),
+        ("x.csv", "voter,points\na,A\n", "unknown column `points`. Columns are voter, "),
+        ("x.csv", "voter;weight;ranking\na;1;A>B\n", "line 1: the columns are separated by `;`; separate them by commas"),
+        ("x.csv", "voter\tranking\na\tA>B\n", "line 1: the columns are separated by tabs; separate them by commas"),
         ("x.csv", "voter,weight\na,1\n", "no column says what was voted"),
         ("x.csv", "voter,ranking,1\na,A,A\n", "not in both"),
         ("x.csv", "", "it is empty"),
@@ -161,6 +225,10 @@ fn files_nobody_should_write_end_with_an_error_or_a_result() {
         let beginning: String = text.chars().take(60).collect();
         assert!(output.code == code && output.stderr.contains(expected), "{beginning}: {} {:.500}", output.code, output.stderr);
     }
+    // Every way of breaking such a tie would take longer than anybody waits.
+    rebut.write("x", &ballot(&list(300)));
+    let shown = rebut.expect(3, &["vote", "x", "--all"]);
+    assert!(shown.contains("No method names one winner."), "{shown}");
     std::fs::write(rebut.path("x"), b"voter,ranking\na,\xff\xfe\n").expect("a file");
     let output = rebut.run(&["vote", "x"]);
     assert!(output.code == 2 && output.stderr.contains("not UTF-8 text, from byte 16 on"), "{output:?}");

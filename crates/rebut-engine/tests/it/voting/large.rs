@@ -85,3 +85,43 @@ fn more_ties_than_can_be_followed_end_by_a_rule_that_prefers_nobody() {
     let names: Vec<String> = (0..30).map(|at| named(30)[(at + 11) % 30].clone()).collect();
     assert_eq!(count(&Profile::of_places(names, &turned), "ranked-pairs", &Rules::default()).winners, pairs.winners);
 }
+
+#[test]
+fn ties_among_as_many_candidates_as_there_may_be_are_given_up_at_once() {
+    // One ballot that holds a thousand equal, and a thousand voters for themselves: each tie opens a thousand ways.
+    let candidates = named(1000);
+    let equal = vec![Ballot { voter: "v".to_owned(), ranking: vec![candidates.clone()], ..Ballot::default() }];
+    let alone: Vec<Ballot> = candidates.iter().map(|name| Ballot::single(name.clone(), name.clone())).collect();
+    for ballots in [equal, alone] {
+        let profile = Profile::new(candidates.clone(), ballots).expect("right");
+        let runoff = count(&profile, "instant-runoff", &Rules::default());
+        assert_eq!((runoff.ending, runoff.winners.len(), runoff.rounds.len()), (Ended::Tie, 1000, 0));
+        assert!(runoff.working.iter().any(|line| line.contains("too many ways")), "{:?}", runoff.working.len());
+    }
+}
+
+#[test]
+fn ranked_pairs_give_up_before_many_states_go_through_many_strengths() {
+    // Four cycles of three equally strong victories on top leave 3^4 states; thousands of weaker strengths follow, by weights.
+    let cycles = 4;
+    let candidates = named(200);
+    let turned = |by: usize| -> Vec<Vec<String>> {
+        let cyclic = (0..cycles).flat_map(|cycle| (0..3).map(move |at| 3 * cycle + (at + by) % 3));
+        cyclic.map(|at| vec![candidates[at].clone()]).collect()
+    };
+    let mut ballots: Vec<Ballot> = (0..3)
+        .map(|by| Ballot { voter: format!("t{by}"), weight: "1000".parse().expect("a weight"), ranking: turned(by), ..Ballot::default() })
+        .collect();
+    let mut next = numbers(11);
+    for at in 0..16 {
+        let mut below: Vec<String> = candidates[3 * cycles..].to_vec();
+        (1..below.len()).for_each(|at| below.swap(at, next(at as u64 + 1) as usize));
+        let ranking = [vec![candidates[..3 * cycles].to_vec()], below.into_iter().map(|name| vec![name]).collect()].concat();
+        let weight = format!("0.{}", 1 + next(1_000_000_000)).parse().expect("a weight");
+        ballots.push(Ballot { voter: format!("b{at}"), weight, ranking, ..Ballot::default() });
+    }
+    let profile = Profile::new(candidates.clone(), ballots).expect("right");
+    let pairs = count(&profile, "ranked-pairs", &Rules { weigh: true, ..Rules::default() });
+    assert!(pairs.working.iter().any(|line| line.contains("too many orders")), "{:?}", pairs.working);
+    assert_eq!(pairs.winners, candidates[..3], "the first cycle is above all others: {:?}", pairs.working);
+}

@@ -105,7 +105,8 @@ fn weights_count_everywhere_when_asked() {
 #[test]
 fn thresholds_and_tie_breaks_are_named_rules() {
     let rows = [
-        ("plurality", "A A B", Some(0.67), "none", Some("A"), None),
+        ("plurality", "A A B", Some(0.66), "none", Some("A"), None),
+        ("plurality", "A A B", Some(0.67), "none", None, None),
         ("plurality", "A A B", Some(0.7), "none", None, None),
         ("majority", "A A B B", Some(0.5), "none", None, None),
         ("majority", "A A B B", Some(0.5), "order", Some("A"), Some("order")),
@@ -123,6 +124,17 @@ fn thresholds_and_tie_breaks_are_named_rules() {
         let threshold = threshold.map(|share| Threshold::new(share).expect("a share"));
         let count = counted("A B C", text, by, &Rules { threshold, weigh: false, tie_break: rule.parse().expect("a rule") });
         assert_eq!((count.winner.as_deref(), count.tie_break.as_deref()), (winner, used), "{by} of {text}: {:#?}", count.working);
+    }
+    let half = Rules { threshold: Threshold::new(0.5).ok(), ..Rules::default() };
+    for (votes, said, winner) in [
+        (99, "A has 99 of 200 (0.495): that is below the share of 0.5 that is needed.", None),
+        (100, "A has 100 of 200 (0.5): that reaches the share of 0.5 that is needed.", Some("A")),
+    ] {
+        // The others are divided, so that A leads.
+        let text = format!("{}{}{}", "A ".repeat(votes), "B ".repeat(60), "C ".repeat(140 - votes));
+        let count = counted("A B C", &text, "majority", &half);
+        assert_eq!(count.winner.as_deref(), winner, "{votes}");
+        assert!(count.working.iter().any(|line| line == said), "{said}\n{:?}", count.working);
     }
     let lots: Vec<Option<String>> = (0..20)
         .map(|seed| {
@@ -153,6 +165,11 @@ fn approvals_and_scores_are_read_where_given() {
     assert_eq!(score.abstained.join(""), "ab");
     let weighed = count(&profile, "score", &Rules { weigh: true, ..Rules::default() });
     assert_eq!((scores(&weighed), weighed.winners.join("")), ("A 0.5 B -2 C 0.4".to_owned(), "A".to_owned()));
+    // More weights than are summed apart.
+    let scored = |at: usize| ballot(&format!(r#"{{"voter": "{at}", "weight": "{at}.5", "scores": {{"A": 1e12, "B": -0.5}}}}"#));
+    let many = Profile::new(names("A B"), (0..200).map(scored).collect()).expect("right");
+    let many = count(&many, "score", &Rules { weigh: true, ..Rules::default() });
+    assert_eq!(scores(&many), "A 20000000000000000 B -10000", "the weights come to 20000");
     assert_eq!(count(&profile, "plurality", &Rules::default()).abstained.join(""), "cd");
     let refused = Profile::new(names("A B C"), all[2..3].to_vec()).expect("right");
     let nobody = count(&refused, "approval", &Rules::default());
