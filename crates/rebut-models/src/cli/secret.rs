@@ -58,7 +58,7 @@ mod tests {
             ("CODEX_HOME", "/srv/someone/.codex", false),
             ("OPENAI_BASE_URL", "https://example.org/v1", false),
             ("OPENAI_BASE_URL", "https://user:word@example.org/v1", true),
-            ("HOOK_URL", "https://example.org/services/T0/XXXXXXXXXXXXXXXXXXXXXXXX", true),
+            ("HOOK_URL", "https://example.org/services/T0/q7RdW2mZkY9vLs4HcB6tNf1J", true),
             ("HTTPS_PROXY", "http://10.0.0.1:3128", false),
             ("HTTPS_PROXY", "http://me:word@10.0.0.1:3128", true),
             ("APP_CONFIG", r#"{"password":"x"}"#, true),
