@@ -4,6 +4,7 @@ use crate::{
     DebateId,
     agent::Agent,
     budget::{Amount, Caps},
+    facts::{ConflictsFound, PersonaRecorded, Ruling, ScoreAdjusted},
     model::{Fault, Finish, Usage},
     outcome::{Absence, Outcome},
     record::Hash,
@@ -82,6 +83,14 @@ events! {
     PositionChanged(Arc<Position>) = "position.changed",
     /// Positions were counted.
     VoteTallied(Arc<Tally>) = "vote.tallied",
+    /// An agent was given a persona.
+    PersonaRecorded(Arc<PersonaRecorded>) = "persona.recorded",
+    /// A judge compared two sides.
+    VerdictRecorded(Arc<Ruling>) = "verdict.recorded",
+    /// A verdict changed a score, or left it.
+    ScoreAdjusted(Arc<ScoreAdjusted>) = "score.adjusted",
+    /// Proposals were found that cannot both be followed.
+    ConflictsFound(Arc<ConflictsFound>) = "conflict.found",
     /// The debate waits for a person.
     GateOpened(Box<GateOpened>) = "gate.opened",
     /// The gate was decided.

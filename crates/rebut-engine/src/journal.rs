@@ -407,9 +407,16 @@ impl Memory {
                 self.limits = resumed.limits.or(self.limits);
             }
             Some(Event::DebateCompleted(outcome)) => self.outcome = Some(outcome),
-            Some(Event::RoundCompleted(_) | Event::PositionRecorded(_) | Event::PositionChanged(_) | Event::VoteTallied(_)) => {
-                self.absorb_fact(record)
-            }
+            Some(
+                Event::RoundCompleted(_)
+                | Event::PositionRecorded(_)
+                | Event::PositionChanged(_)
+                | Event::VoteTallied(_)
+                | Event::PersonaRecorded(_)
+                | Event::VerdictRecorded(_)
+                | Event::ScoreAdjusted(_)
+                | Event::ConflictsFound(_),
+            ) => self.absorb_fact(record),
             Some(Event::HumanAnswered(_) | Event::HumanMarked(_) | Event::EventRedacted(_)) | None => {}
         }
     }

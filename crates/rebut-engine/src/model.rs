@@ -246,6 +246,8 @@ pub enum FaultKind {
     InvalidReply,
     /// Nobody is there to answer (no terminal for a person, no such file …).
     Unavailable,
+    /// The file that holds its instructions was changed or taken away: it is no longer who it was.
+    ContextChanged,
     /// A replay was asked for a turn that was never recorded.
     Unrecorded,
     /// A dry run sends nothing.
@@ -261,7 +263,7 @@ impl FaultKind {
             Self::Quota | Self::Auth | Self::NotFound | Self::BadRequest | Self::TooLong | Self::TooLarge | Self::Unavailable => {
                 Remedy::Fallback
             }
-            Self::Refused | Self::InvalidReply | Self::Unrecorded | Self::NotSent => Remedy::Skip,
+            Self::Refused | Self::InvalidReply | Self::ContextChanged | Self::Unrecorded | Self::NotSent => Remedy::Skip,
         }
     }
 
@@ -290,6 +292,7 @@ impl FaultKind {
             Self::TooLarge => "answer too large",
             Self::InvalidReply => "no valid reply",
             Self::Unavailable => "not available",
+            Self::ContextChanged => "context file changed",
             Self::Unrecorded => "not recorded",
             Self::NotSent => "not sent",
         }

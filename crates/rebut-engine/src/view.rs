@@ -4,6 +4,7 @@ use crate::{
     DebateId,
     budget::may_be_billed,
     event::{DebateResumed, Event, GateOpened, HumanAnswered, HumanMarked, HumanNoted, Position, Started, Tally, TurnCompleted},
+    facts::{Conflict, PersonaRecorded, Ruling, ScoreAdjusted},
     model::{Fault, FaultKind, Usage},
     outcome::{Absence, Ending, Outcome},
     record::Record,
@@ -36,6 +37,14 @@ pub struct View {
     pub rounds: Vec<RoundView>,
     /// Every turn that was asked, in order.
     pub turns: Vec<TurnView>,
+    /// Personas given, by agent.
+    pub personas: Vec<(Arc<str>, Arc<PersonaRecorded>)>,
+    /// Verdicts of judges between two sides, in order.
+    pub verdicts: Vec<Arc<Ruling>>,
+    /// What verdicts did to scores, in order.
+    pub scores: Vec<Arc<ScoreAdjusted>>,
+    /// Proposals that cannot both be followed.
+    pub conflicts: Vec<Conflict>,
     /// What people added.
     pub notes: Vec<HumanNoted>,
     /// A gate that waits.
@@ -204,22 +213,27 @@ impl View {
                 ..RoundView::default()
             }),
             Event::RoundCompleted(round) => {
-                if let Some(view) = self.round_mut(record.round) {
+                // Rounds may run side by side under one number.
+                if let Some(view) = self.rounds.iter_mut().rev().find(|view| view.step == round.step) {
                     view.absent = round.absent;
                     view.completed = true;
                 }
             }
             Event::PositionRecorded(position) | Event::PositionChanged(position) => {
                 let agent = record.agent.clone().unwrap_or_default();
-                if let Some(view) = self.round_mut(record.round) {
+                if let Some(view) = self.round_mut(record) {
                     view.positions.push((agent, position));
                 }
             }
             Event::VoteTallied(tally) => {
-                if let Some(view) = self.round_mut(record.round) {
+                if let Some(view) = self.round_mut(record) {
                     view.tally = Some(tally);
                 }
             }
+            Event::PersonaRecorded(persona) => self.personas.push((record.agent.clone().unwrap_or_default(), persona)),
+            Event::VerdictRecorded(ruling) => self.verdicts.push(ruling),
+            Event::ScoreAdjusted(score) => self.scores.push(score),
+            Event::ConflictsFound(found) => self.conflicts = Arc::unwrap_or_clone(found).conflicts,
             Event::TurnStarted(_) | Event::TurnFailed(_) | Event::TurnCompleted(_) => self.apply_turn(record, event),
             Event::GateOpened(gate) => self.open_gate = Some(*gate),
             Event::GateDecided(_) => self.open_gate = None,
@@ -346,8 +360,9 @@ impl View {
         &mut self.turns[at]
     }
 
-    fn round_mut(&mut self, round: Option<u32>) -> Option<&mut RoundView> {
-        self.rounds.iter_mut().rev().find(|view| Some(view.round) == round)
+    fn round_mut(&mut self, record: &Record) -> Option<&mut RoundView> {
+        let is_of = |view: &RoundView| Some(view.round) == record.round && record.phase.as_deref().is_none_or(|phase| view.phase == phase);
+        self.rounds.iter_mut().rev().find(|view| is_of(view))
     }
 }
 

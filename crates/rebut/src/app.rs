@@ -8,7 +8,13 @@ use crate::{
     human::Human,
     place::Place,
 };
-use rebut_engine::{Desk, DeskOptions, model::Model, secrets::Scrubber, store::Store, view::View};
+use rebut_engine::{
+    Desk, DeskOptions,
+    model::{Model, Models},
+    secrets::Scrubber,
+    store::Store,
+    view::View,
+};
 use rebut_models::{Clis, Registry, rehearsal::RehearsalModel};
 use rebut_store::SqliteStore;
 use std::{
@@ -61,19 +67,20 @@ impl App {
     /// The desk over the database of this machine.
     pub fn desk(&self) -> Result<Desk, CliError> {
         let store = SqliteStore::open(&self.place.database())?;
-        self.desk_over(Arc::new(store), Arc::new(self.registry()?))
+        let registry = Arc::new(self.registry()?);
+        self.desk_over(Arc::new(store), &registry, registry.clone())
     }
 
-    /// A desk over another store.
-    pub fn desk_over(&self, store: Arc<dyn Store>, registry: Arc<Registry>) -> Result<Desk, CliError> {
+    /// A desk over another store, or other models than the registry's.
+    pub fn desk_over(&self, store: Arc<dyn Store>, registry: &Registry, models: Arc<dyn Models>) -> Result<Desk, CliError> {
         let options = DeskOptions {
             seal: Some(self.place.seal()?),
-            secrets: self.secrets(&registry),
+            secrets: self.secrets(registry),
             calls_per_provider: self.config.defaults.calls_per_provider.unwrap_or(DeskOptions::default().calls_per_provider),
             stream_deltas: true,
             ..DeskOptions::default()
         };
-        Ok(Desk::with_options(store, registry, options))
+        Ok(Desk::with_options(store, models, options))
     }
 
     /// What to type to go on with a debate that met a limit.

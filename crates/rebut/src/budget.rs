@@ -11,11 +11,7 @@ use rebut_engine::{
     agent::Agent,
     budget::{ANSWER_TOKENS, Caps},
     event::{Limits, Started},
-    formats::{
-        FORMATS,
-        arms::{poll, society},
-        decide,
-    },
+    formats::Format,
     model::{Price, Usage},
     outcome::Limit,
     view::{TurnState, View},
@@ -55,8 +51,8 @@ impl Budget {
 
     /// A format's own limits with these.
     pub fn limits(&self, format: &str, config: &Value) -> Result<Limits, CliError> {
-        let format = FORMATS.iter().find(|known| known.name == format);
-        let usual = format.map(|format| (format.limits)(config)).ok_or_else(|| CliError::failed("there is no such format"))?;
+        let usual =
+            Format::named(format).map(|format| (format.limits)(config)).ok_or_else(|| CliError::failed("there is no such format"))?;
         Ok(Limits { caps: self.caps, debate_seconds: self.seconds.unwrap_or(usual.debate_seconds), ..usual })
     }
 
@@ -110,7 +106,7 @@ impl Left {
         let judges = started.agents.len() as u64;
         let done = view.turns.iter().filter(|turn| turn.state == TurnState::Done && !turn.turn.ends_with("/clarify")).count() as u64;
         let turns = planned_turns(started).saturating_sub(done).max(1);
-        let closing = FORMATS.iter().find(|format| format.name == started.format).map_or(0, |format| format.closing_calls);
+        let closing = Format::named(&started.format).map_or(0, |format| format.closing_calls);
         let input = (started.input.to_string().len() as u64 + RULES_BYTES) / 2 + 256 + judges * HEARD_TOKENS;
         let dearest = |agent: &Agent| {
             let output = u64::from(agent.max_tokens.unwrap_or(ANSWER_TOKENS));
@@ -126,21 +122,10 @@ impl Left {
     }
 }
 
-/// How many turns the whole debate has when every round is needed.
+/// Turns of a debate that needs all of them.
 fn planned_turns(started: &Started) -> u64 {
-    let judges = started.agents.len();
-    let turns = match started.format.as_str() {
-        name if name == poll::FORMAT.name => poll::Config::parse(&started.config).map_or(judges, |config| config.planned(judges)),
-        name if name == society::FORMAT.name => {
-            society::Config::parse(&started.config).map_or(judges, |config| config.rounds as usize * judges)
-        }
-        name if name == decide::FORMAT.name => {
-            let drafts = decide::Input::parse(&started.input).is_ok_and(|input| input.options.is_empty());
-            usize::from(drafts) + decide::Config::parse(&started.config).map_or(judges, |config| config.max_rounds as usize * judges)
-        }
-        _ => judges,
-    };
-    turns as u64
+    let foresee = |format: &Format| (format.foresee)(&started.input, &started.config, &started.agents).ok();
+    Format::named(&started.format).and_then(foresee).map_or(0, |calls| calls.len() as u64)
 }
 
 /// A time as people write it: `90s`, `10m`, `1h30m`, or bare seconds.

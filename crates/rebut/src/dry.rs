@@ -8,10 +8,7 @@ use rebut_engine::{
     Desk, Start,
     budget::Caps,
     event::Limits,
-    formats::{
-        arms::{poll, single, society},
-        decide,
-    },
+    formats::Format,
     memory::MemoryStore,
     model::{Answer, Fault, FaultKind, Model, Models, Price, Request},
 };
@@ -36,7 +33,7 @@ pub async fn run(models: Arc<dyn Models>, start: Start) -> Result<Vec<Unsent>, C
 /// What the whole debate will take, by the requests of its first round.
 pub fn estimate(start: &Start, shown: &[Unsent], price: &dyn Fn(&str) -> Option<Price>) -> Result<Estimate, CliError> {
     let size = |name: &str| shown.iter().find(|one| one.speaker.model == name).map(|one| one.speaker.prompt_bytes);
-    // What judges read is not known before there are options; it is about what the drafter reads.
+    // What is read later is not known before; it is about what is read first.
     let usual = shown.iter().map(|one| one.speaker.prompt_bytes).max().unwrap_or_default();
     let speakers = start.agents.iter().map(|agent| Speaker {
         model: agent.model.to_string(),
@@ -44,26 +41,9 @@ pub fn estimate(start: &Start, shown: &[Unsent], price: &dyn Fn(&str) -> Option<
         prompt_bytes: size(&agent.model).unwrap_or(usual),
         max_tokens: agent.max_tokens,
     });
-    let speakers: Vec<Speaker> = speakers.collect();
-    let drafter = |drafts: bool| shown.first().filter(|_| drafts).map(|one| &one.speaker);
-    let (config, wrong) = (&start.config, CliError::usage);
-    Ok(match start.format.as_str() {
-        name if name == single::FORMAT.name => Estimate::new(None, &speakers[..speakers.len().min(1)], 1, 1),
-        name if name == poll::FORMAT.name => {
-            let config = poll::Config::parse(config).map_err(wrong)?;
-            let asked: Vec<Speaker> = speakers.iter().cycle().take(config.planned(speakers.len())).cloned().collect();
-            Estimate::one_by_one(&asked, config.fewest(speakers.len()))
-        }
-        name if name == society::FORMAT.name => {
-            let config = society::Config::parse(config).map_err(wrong)?;
-            let sure = if config.stop == society::Stop::Never { config.rounds } else { 1 };
-            Estimate::new(None, &speakers, config.rounds, sure)
-        }
-        _ => {
-            let drafts = decide::Input::parse(&start.input).map_err(wrong)?.options.is_empty();
-            Estimate::new(drafter(drafts), &speakers, decide::Config::parse(config).map_err(wrong)?.max_rounds, 1)
-        }
-    })
+    let format = Format::named(&start.format).ok_or_else(|| CliError::usage(format!("there is no format `{}`", start.format)))?;
+    let calls = (format.foresee)(&start.input, &start.config, &start.agents).map_err(CliError::usage)?;
+    Ok(Estimate::new(&speakers.collect::<Vec<_>>(), &calls))
 }
 
 /// The same limits with caps that are there, since they shape requests, but stop nothing.

@@ -3,6 +3,7 @@
 use crate::text::dollars;
 use rebut_engine::{
     clean::on_one_line,
+    formats::Foreseen,
     model::{Price, Usage},
 };
 use serde::Serialize;
@@ -66,28 +67,13 @@ impl Speaker {
 }
 
 impl Estimate {
-    /// A debate of these speakers over so many rounds at most, and `sure` of them in any case, after a draft if there is
-    /// somebody to write one.
-    pub fn new(drafter: Option<&Speaker>, speakers: &[Speaker], rounds: u32, sure: u32) -> Self {
+    /// A debate of these speakers that makes these calls.
+    pub fn new(speakers: &[Speaker], calls: &[Foreseen]) -> Self {
         let mut estimate = Self::default();
-        if let Some(drafter) = drafter {
-            estimate.add(drafter, 0, true);
-        }
-        // Each later round hears what everybody said before.
         let said: u64 = speakers.iter().map(|speaker| speaker.answer().high).sum();
-        for round in 1..=rounds.max(1) {
-            for speaker in speakers {
-                estimate.add(speaker, u64::from(round - 1) * said, round <= sure);
-            }
-        }
-        estimate.summed()
-    }
-
-    /// Answers that hear nobody; all after the first `sure` may be spared.
-    pub fn one_by_one(speakers: &[Speaker], sure: usize) -> Self {
-        let mut estimate = Self::default();
-        for (at, speaker) in speakers.iter().enumerate() {
-            estimate.add(speaker, 0, at < sure);
+        for call in calls {
+            let Some(speaker) = speakers.get(call.agent) else { continue };
+            estimate.add(speaker, said * call.hears as u64 / speakers.len() as u64, call.is_sure);
         }
         estimate.summed()
     }
@@ -151,24 +137,21 @@ mod tests {
         let three = |one: Speaker| vec![one.clone(), one.clone(), one];
         let rows = [
             // 3 × (1200 + 150) to 3 × (2000 + 800) + 3 × (2000 + 2400 + 800).
-            (None, three(speaker(priced, None)), 2, "3–6 calls, at most 12 with clarifications, about 4–24k tokens, $0.0081–0.067"),
-            (None, three(speaker(priced, Some(100))), 1, "3 calls, at most 6 with clarifications, about 3900–6300 tokens, $0.0066–0.0090"),
+            (0, three(speaker(priced, None)), 2, "3–6 calls, at most 12 with clarifications, about 4–24k tokens, $0.0081–0.067"),
+            (0, three(speaker(priced, Some(100))), 1, "3 calls, at most 6 with clarifications, about 3900–6300 tokens, $0.0066–0.0090"),
+            (1, three(speaker(priced, None)), 1, "4 calls, at most 8 with clarifications, about 5–11k tokens, $0.011–0.040"),
             (
-                Some(speaker(priced, None)),
-                three(speaker(priced, None)),
-                1,
-                "4 calls, at most 8 with clarifications, about 5–11k tokens, $0.011–0.040",
-            ),
-            (
-                None,
+                0,
                 vec![speaker(priced, None), speaker(None, None)],
                 1,
                 "2 calls, at most 4 with clarifications, about 2700–5600 tokens, cost n/a (no price for a:b; the others $0.0027–0.010)",
             ),
-            (None, vec![speaker(Some(Price::FREE), None)], 1, "1 call, at most 2 with clarifications, about 1300–2800 tokens, $0"),
+            (0, vec![speaker(Some(Price::FREE), None)], 1, "1 call, at most 2 with clarifications, about 1300–2800 tokens, $0"),
         ];
-        for (drafter, speakers, rounds, expected) in rows {
-            let estimate = Estimate::new(drafter.as_ref(), &speakers, rounds, 1);
+        for (drafts, speakers, rounds, expected) in rows {
+            let draft = Foreseen { agent: 0, hears: 0, is_sure: true };
+            let calls: Vec<Foreseen> = std::iter::repeat_n(draft, drafts).chain(Foreseen::rounds(speakers.len(), rounds, 1)).collect();
+            let estimate = Estimate::new(&speakers, &calls);
             assert_eq!(estimate.words(), expected);
             assert_eq!(estimate.cost_usd.is_some(), estimate.unpriced.is_empty());
         }

@@ -197,6 +197,16 @@ pub fn line(record: &Record, event: &Event) -> String {
         Event::VoteTallied(tally) => {
             format!("agreement {:.2} of {} needed{}", tally.share, tally.threshold, if tally.reached { ": reached" } else { "" })
         }
+        Event::PersonaRecorded(persona) => format!("{agent} is {}", on_one_line(&persona.title)),
+        Event::VerdictRecorded(ruling) => {
+            let winner = ruling.winner.as_deref().map_or_else(|| "a draw".to_owned(), on_one_line);
+            let flipped = if ruling.flipped { ", the verdict flipped with the order" } else { "" };
+            format!("verdict on {}: {winner} ({:.2}){flipped}", on_one_line(&ruling.about), ruling.confidence)
+        }
+        Event::ScoreAdjusted(score) => {
+            format!("{} {:.1} → {:.1}: {}", on_one_line(&score.category), score.before, score.after, on_one_line(&score.why))
+        }
+        Event::ConflictsFound(found) => format!("{} conflicts found", found.conflicts.len()),
         Event::GateOpened(gate) => format!("gate {} waits: {}", gate.gate, on_one_line(&gate.summary)),
         Event::GateDecided(gate) => {
             format!("gate {} {} by {}", gate.gate, if gate.approved { "approved" } else { "rejected" }, on_one_line(&gate.by))

@@ -26,9 +26,10 @@ pub struct Panel {
 }
 
 /// Whether the machine has to be searched for models: somebody has neither a panel's model nor one of the command line.
-pub fn wants_auto(args: &PanelArgs, config: &Config) -> Result<bool, CliError> {
+/// `usual` are the roles when nobody says otherwise.
+pub fn wants_auto(args: &PanelArgs, config: &Config, usual: &[&str]) -> Result<bool, CliError> {
     let (everybody, single) = split_models(&args.models)?;
-    Ok(wanted(args, config).is_none() && everybody.is_empty() && roles_of(args).iter().any(|role| !is_named(role, &single)))
+    Ok(wanted(args, config).is_none() && everybody.is_empty() && roles_of(args, usual).iter().any(|role| !is_named(role, &single)))
 }
 
 /// The panel asked for by name. Judges named on the command line outrank the configured panel.
@@ -37,8 +38,8 @@ fn wanted<'a>(args: &'a PanelArgs, config: &'a Config) -> Option<&'a str> {
     args.panel.as_deref().or(configured).filter(|name| *name != "auto")
 }
 
-/// Puts a panel together. `available` are models found on this machine, in order of preference.
-pub fn choose(args: &PanelArgs, config: &Config, project: &Path, available: Vec<Candidate>) -> Result<Panel, CliError> {
+/// Puts a panel together. `available` are models found on this machine, in order of preference; `usual` the roles when nobody says otherwise.
+pub fn choose(args: &PanelArgs, config: &Config, project: &Path, available: Vec<Candidate>, usual: &[&str]) -> Result<Panel, CliError> {
     let wanted = wanted(args, config);
     let (everybody, single) = split_models(&args.models)?;
     if let (Some(name), false) = (&args.panel, args.judges.is_empty()) {
@@ -52,10 +53,10 @@ pub fn choose(args: &PanelArgs, config: &Config, project: &Path, available: Vec<
             (members, format!("panel {name} played by {}", everybody.join(", ")))
         }
         None if !everybody.is_empty() => {
-            let roles = roles_of(args);
+            let roles = roles_of(args, usual);
             (seat(&roles, &everybody), format!("{} played by {}", roles.join(", "), everybody.join(", ")))
         }
-        None => found(&roles_of(args), available, &single),
+        None => found(&roles_of(args, usual), available, &single),
     };
     let mut agents = members.iter().map(|member| agent(member, project)).collect::<Result<Vec<_>, _>>()?;
     for (judge, model) in &single {
@@ -88,8 +89,8 @@ pub fn split_models(models: &[String]) -> Result<(Vec<String>, Vec<Named>), CliE
     Ok((everybody, single))
 }
 
-fn roles_of(args: &PanelArgs) -> Vec<String> {
-    if args.judges.is_empty() { JUDGES.map(str::to_owned).to_vec() } else { args.judges.clone() }
+fn roles_of(args: &PanelArgs, usual: &[&str]) -> Vec<String> {
+    if args.judges.is_empty() { usual.iter().copied().map(str::to_owned).collect() } else { args.judges.clone() }
 }
 
 fn named(config: &Config, name: &str) -> Result<Vec<Member>, CliError> {

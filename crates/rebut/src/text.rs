@@ -7,7 +7,7 @@ use rebut_engine::{
     clean::{on_one_line, shortened},
     event::{Position, Started},
     family::only_family,
-    formats::{FORMATS, decide, weights::Weights},
+    formats::{Format, Reading, decide, weights::Weights},
     outcome::{Ending, Outcome},
     recount::{Robustness, robustness},
     topology::Kind,
@@ -37,27 +37,67 @@ pub fn result(view: &View, kept: bool, go_on: Option<&str>, paint: Paint) -> Str
     if let Some(line) = arms::compared_with(started) {
         let _ = writeln!(text, "{}", paint.faint(&line));
     }
-    // What was answered freely may be chosen later, but was not offered.
-    for choice in choices(view).iter().filter(|(_, label)| !label.is_empty()) {
-        let _ = writeln!(text, "  {} {}", paint.strong(&choice.0), on_one_line(&choice.1));
-    }
-    for round in &view.rounds {
-        write_round(&mut text, view, round, paint);
-    }
-    match &view.outcome {
-        Some(outcome) => write_outcome(&mut text, view, outcome, go_on, paint),
-        None => {
-            let word = if view.paused { "PAUSED" } else { "NOT ENDED" };
-            let _ = writeln!(text, "{}  go on with: rebut resume {}", paint.attention(word), short(view));
-        }
+    match Format::of(view).and_then(|format| format.reading) {
+        Some(reading) => write_reading(&mut text, view, reading, go_on, paint),
+        None => write_count(&mut text, view, go_on, paint),
     }
     let next = if kept { format!(" · {id}  →  rebut show {id}", id = short(view)) } else { String::new() };
     let _ = writeln!(text, "{}", paint.faint(&format!("{}{next}", cost_line(view))));
     text
 }
 
+/// What happened in a format that has its own words for it.
+fn write_reading(text: &mut String, view: &View, reading: Reading, go_on: Option<&str>, paint: Paint) {
+    for line in (reading.lines)(view) {
+        let _ = writeln!(text, "{line}");
+    }
+    let Some(outcome) = &view.outcome else { return write_open(text, view, paint) };
+    let word = outcome.outcome.as_str().to_uppercase().replace('_', " ");
+    let word = match outcome.outcome {
+        Ending::Consensus | Ending::Majority | Ending::Completed => paint.good(&word),
+        Ending::Contested | Ending::Stopped => paint.attention(&word),
+        _ => paint.bad(&word),
+    };
+    let _ = writeln!(text, "{word}  {}", paint.strong(&on_one_line(&outcome.summary)));
+    if let Some(command) = go_on {
+        let _ = writeln!(text, "  go on     {command}");
+    }
+    if let Some(command) = ask_anew(view) {
+        let _ = writeln!(text, "  go on     {command}   (keeps what was answered before)");
+    }
+    let open = choices(view);
+    if outcome.outcome == Ending::Contested && view.answer.is_none() && !open.is_empty() {
+        let letters = open.into_iter().map(|(id, _)| id).collect::<Vec<_>>().join("|");
+        let _ = writeln!(text, "  choose    rebut answer {} {letters} --reason \"…\"", short(view));
+    }
+    write_ends(text, view, outcome, paint);
+}
+
+/// What happened where agents hold options and are counted.
+fn write_count(text: &mut String, view: &View, go_on: Option<&str>, paint: Paint) {
+    // What was answered freely may be chosen later, but was not offered.
+    for choice in choices(view).iter().filter(|(_, label)| !label.is_empty()) {
+        let _ = writeln!(text, "  {} {}", paint.strong(&choice.0), on_one_line(&choice.1));
+    }
+    for round in &view.rounds {
+        write_round(text, view, round, paint);
+    }
+    match &view.outcome {
+        Some(outcome) => write_outcome(text, view, outcome, go_on, paint),
+        None => write_open(text, view, paint),
+    }
+}
+
+fn write_open(text: &mut String, view: &View, paint: Paint) {
+    let word = if view.paused { "PAUSED" } else { "NOT ENDED" };
+    let _ = writeln!(text, "{}  go on with: rebut resume {}", paint.attention(word), short(view));
+}
+
 /// The format and what of its settings matters to a reader.
 fn heading(started: &Started) -> String {
+    if let Some(reading) = Format::named(&started.format).and_then(|format| format.reading) {
+        return format!("{} · {}", started.format, (reading.heading)(started));
+    }
     let judges = plural(started.agents.len() as u64, "judge");
     match decide::Config::parse(&started.config) {
         Ok(settings) if started.format == decide::FORMAT.name => {
@@ -112,8 +152,7 @@ pub fn dollars(amount: f64) -> String {
 
 /// The options a person can choose from.
 pub fn choices(view: &View) -> Vec<(String, String)> {
-    let format = view.started.as_ref().and_then(|started| FORMATS.iter().find(|format| format.name == started.format));
-    format.map(|format| (format.choices)(view)).unwrap_or_default()
+    Format::of(view).map(|format| (format.choices)(view)).unwrap_or_default()
 }
 
 /// The beginning of the id.
@@ -245,6 +284,11 @@ fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, go_on: Optio
     for words in robustness(view).iter().flat_map(Robustness::in_words) {
         let _ = writeln!(text, "  robust    {words}");
     }
+    write_ends(text, view, outcome, paint);
+}
+
+/// Who was missing, who answered instead, and what people said of it.
+fn write_ends(text: &mut String, view: &View, outcome: &Outcome, paint: Paint) {
     for absence in &outcome.degraded {
         let _ = writeln!(
             text,

@@ -8,7 +8,16 @@ pub mod question;
 pub mod triage;
 pub mod weights;
 
-use crate::{agent::Agent, debate::Debate, error::Halt, event::Limits, outcome::Outcome, record::Hash, reply::Schema, view::View};
+use crate::{
+    agent::Agent,
+    debate::Debate,
+    error::Halt,
+    event::{Limits, Started},
+    outcome::Outcome,
+    record::Hash,
+    reply::Schema,
+    view::View,
+};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -46,12 +55,59 @@ pub struct Format {
     pub run: for<'a> fn(&'a Debate) -> Run<'a>,
     /// What a person may answer when it ends contested: letter and label.
     pub choices: fn(&View) -> Vec<(String, String)>,
+    /// The calls it will make, as far as they can be foreseen from a checked request; retries and clarifications come on top.
+    pub foresee: Foresee,
+    /// How its debates are read. `None` is the reading of formats whose agents hold options and are counted.
+    pub reading: Option<Reading>,
+}
+
+/// Foresees the calls of a debate from its input, settings and agents.
+pub type Foresee = fn(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String>;
+
+/// A call that a debate will make, or may have to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Foreseen {
+    /// Which of the agents is asked.
+    pub agent: usize,
+    /// How many answers of others it is told.
+    pub hears: usize,
+    /// Whether it is made in any case.
+    pub is_sure: bool,
+}
+
+/// How a format's debates are read by people. Each function also reads a debate that has not ended, or ended without a result.
+#[derive(Clone, Copy)]
+pub struct Reading {
+    /// What of its settings matters to a reader, after the format's name.
+    pub heading: fn(&Started) -> String,
+    /// What happened and what came out, one line each, for a terminal. Model text in it is made harmless already.
+    pub lines: fn(&View) -> Vec<String>,
+    /// The same in full as Markdown, without times, ids and costs: equal runs give equal bytes.
+    pub transcript: fn(&View) -> String,
+}
+
+impl Foreseen {
+    /// So many rounds in which everybody speaks and hears what all said before; the first `sure` of them are made in any case.
+    pub fn rounds(agents: usize, rounds: u32, sure: u32) -> Vec<Self> {
+        let round = |round: u32| (0..agents).map(move |agent| Self { agent, hears: agents * (round - 1) as usize, is_sure: round <= sure });
+        (1..=rounds.max(1)).flat_map(round).collect()
+    }
 }
 
 /// Every format there is.
 pub const FORMATS: &[Format] = &[decide::FORMAT, triage::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT];
 
 impl Format {
+    /// The format of that name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| format.name == name)
+    }
+
+    /// The format of a debate, if this program knows it.
+    pub fn of(view: &View) -> Option<&'static Self> {
+        Self::named(&view.started.as_ref()?.format)
+    }
+
     /// The hash of each prompt file.
     pub fn prompt_hashes(&self) -> Arc<BTreeMap<String, Hash>> {
         // Every debate pins them, and they never change while the program runs.

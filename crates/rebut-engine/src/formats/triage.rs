@@ -5,7 +5,7 @@ use crate::{
     debate::{Ask, Debate, Step},
     error::Halt,
     event::Limits,
-    formats::{Format, Run},
+    formats::{Foreseen, Format, Run},
     outcome::{Ending, Outcome},
     prompt,
     prompt::Template,
@@ -31,6 +31,8 @@ pub const FORMAT: Format = Format {
     closing_calls: 0,
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: |_| Vec::new(),
+    foresee: |_, _, agents| Ok(Foreseen::rounds(agents.len().min(1), 1, 1)),
+    reading: None,
 };
 
 prompt!(

@@ -2,8 +2,7 @@
 
 use crate::{
     event::{Position, Tally},
-    formats,
-    formats::{consensus::Bar, weights::Weights},
+    formats::{Format, consensus::Bar, weights::Weights},
     view::{RoundView, View},
     voting::{Ballot, Weight},
 };
@@ -101,8 +100,7 @@ impl Votes {
 
 /// What could be chosen, in its own order.
 fn candidates(view: &View, tally: &Tally) -> Vec<String> {
-    let format = view.started.as_ref().and_then(|started| formats::FORMATS.iter().find(|format| format.name == started.format));
-    let options = format.map(|format| (format.choices)(view)).unwrap_or_default();
+    let options = Format::of(view).map(|format| (format.choices)(view)).unwrap_or_default();
     let mut all: Vec<String> = options.into_iter().map(|(id, _)| id).collect();
     // Answers in free words, and drafts that were taken out, are known from the count only.
     all.extend(tally.distribution.keys().filter(|choice| !all.contains(choice)).cloned().collect::<Vec<_>>());

@@ -5,7 +5,7 @@ use crate::{
     event::{Position, Verdict},
     family::only_family,
     formats::{
-        self, arms,
+        Format, arms,
         decide::{self, result::Change},
         weights::Weights,
     },
@@ -23,6 +23,11 @@ pub fn transcript(view: &View) -> String {
     let _ = writeln!(text, "# {}\n", on_one_line(&started.topic));
     if started.rehearsal {
         text.push_str("> Rehearsal: the built-in speaker answered, not a model.\n\n");
+    }
+    if let Some(reading) = Format::of(view).and_then(|format| format.reading) {
+        text.push_str((reading.transcript)(view).trim_start());
+        write_ends(&mut text, view, &[]);
+        return text;
     }
     let options = choices(view);
     // What was answered freely may be chosen later, but was not offered.
@@ -112,8 +117,7 @@ pub(super) fn cost(cost_usd: Option<f64>) -> String {
 }
 
 pub(super) fn choices(view: &View) -> Vec<(String, String)> {
-    let format = view.started.as_ref().and_then(|started| formats::FORMATS.iter().find(|format| format.name == started.format));
-    format.map(|format| (format.choices)(view)).unwrap_or_default()
+    Format::of(view).map(|format| (format.choices)(view)).unwrap_or_default()
 }
 
 /// Who heard whom, where that was not simply everybody.
@@ -231,6 +235,12 @@ fn write_outcome(text: &mut String, view: &View, options: &[(String, String)]) {
         }
         Err(_) => write_arm(text, &outcome.result),
     }
+    write_ends(text, view, options);
+}
+
+/// What every format's transcript ends with: who was missing, who answered instead, and what people said of it.
+fn write_ends(text: &mut String, view: &View, options: &[(String, String)]) {
+    let Some(outcome) = &view.outcome else { return };
     if !outcome.degraded.is_empty() {
         text.push('\n');
     }

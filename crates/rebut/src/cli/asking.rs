@@ -52,6 +52,14 @@ pub struct AskArgs {
     /// Of decide: run this arm afterwards on the same panel, with as many calls, and compare
     #[arg(long, value_name = "ARM", help_heading = "Control arms")]
     pub baseline: Option<Arm>,
+    /// How it is run
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// How a debate of any format is run.
+#[derive(Args, Debug, Clone, Default, PartialEq)]
+pub struct RunArgs {
     /// What shuffles are drawn from, for repeatable runs
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,

@@ -1,29 +1,28 @@
 //! `rebut decide`, its control arms and `rebut "question"`: from what was typed to a running debate.
 
-use super::{baseline, follow, voters};
+use super::{
+    baseline,
+    begin::{self, Prepared},
+    follow, voters,
+};
 use crate::{
-    app::{App, user},
-    auto,
-    budget::Budget,
+    app::App,
     cli::{self, AskArgs, GlobalArgs, Weighing},
-    context, dry,
+    context,
     error::CliError,
     output,
     paint::Paint,
-    panel,
+    panel::JUDGES,
 };
 use rebut_engine::{
-    Start,
     agent::Agent,
     formats::{
         arms::single,
         decide::{Choice, Input},
         weights::Weights,
     },
-    model::{Models, Price},
     report, triage,
 };
-use rebut_models::Registry;
 use serde::Deserialize;
 use serde_json::Value;
 use std::{
@@ -59,42 +58,27 @@ pub async fn route(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
 /// `rebut decide`, `single`, `poll` and `society`.
 pub async fn ask(format: &str, global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
     let app = App::open(global, &settings(format, &args)?)?;
-    output::check_files(&args.output)?;
+    output::check_files(&args.run.output)?;
     let (input, feature_dir) = input(&args, &app).await?;
     if let Some(dir) = &feature_dir {
         output::check_dir(&output::judges_dir(dir))?;
     }
     let mut config = app.config.format(format)?;
     let registry = Arc::new(app.registry()?);
-    let wants_auto = panel::wants_auto(&args.panel, &app.config)?;
-    let available = if wants_auto { auto::candidates(&registry, &app.clis).await } else { Vec::new() };
-    let panel = panel::choose(&args.panel, &app.config, &app.project(), available)?;
+    let panel = begin::panel(&app, &registry, &args.run, &JUDGES).await?;
     weigh(&app, &args, format, &mut config, &panel.agents).await?;
-    let budget = Budget::new(&args.budget, &app.config.budget);
-    let start = Start {
-        format: format.to_owned(),
-        input: serde_json::to_value(&input).map_err(|error| CliError::failed(error.to_string()))?,
-        limits: Some(budget.limits(format, &config)?),
-        agents: who_answers(format, &config, panel.agents)?,
-        config,
-        seed: args.seed,
-        initiated_by: user(),
-    };
-    if args.dry_run || args.estimate {
-        return foresee(&app, registry, start, &args).await;
+    let agents = who_answers(format, &config, panel.agents)?;
+    let prepared = Prepared::new(&app, registry, &args.run, (format, &input, config), (agents, panel.chosen))?;
+    if let Some(code) = prepared.foresee(&app, &args.run).await? {
+        return Ok(code);
     }
-    if !global.quiet && !panel.chosen.is_empty() {
-        eprintln!("{}", Paint::stderr(global.color).faint(&panel.chosen));
-    }
-    if !global.quiet {
-        announce(&app, &registry, &start, &budget).await?;
-    }
-    let store = rebut_store::SqliteStore::open(&app.place.database())?;
-    let desk = app.desk_over(Arc::new(store), registry)?;
+    let desk = prepared.desk(&app).await?;
+    let start = prepared.start;
     let running = desk.start(start.clone()).await?;
+    let output = &args.run.output;
     let (id, code) = match args.baseline {
-        None => (running.id, follow::follow(&app, &desk, running, &args.output).await?),
-        Some(arm) => baseline::compare(&app, &desk, running, start, arm, &args.output).await?,
+        None => (running.id, follow::follow(&app, &desk, running, output).await?),
+        Some(arm) => baseline::compare(&app, &desk, running, start, arm, output).await?,
     };
     if let Some(dir) = &feature_dir {
         let written = output::write_judges(&desk.view(id).await?, dir)?;
@@ -145,7 +129,7 @@ fn settings(format: &str, args: &AskArgs) -> Result<Vec<String>, CliError> {
         args.batch.map(|value| value.to_string()),
         args.topology.as_ref().map(|kind| format!("{kind:?}")),
     ];
-    let mut set = args.panel.set.clone();
+    let mut set = args.run.panel.set.clone();
     for ((flag, formats), value) in SETTINGS.iter().zip(typed) {
         let Some(value) = value else { continue };
         set.push(format!("{format}.{}={value}", key_of(flag, formats, format)?));
@@ -176,52 +160,6 @@ pub fn who_answers(format: &str, config: &Value, agents: Vec<Agent>) -> Result<V
     }
     let config = single::Config::parse(config).map_err(CliError::usage)?;
     Ok(vec![config.chosen(&agents).map_err(CliError::usage)?.clone()])
-}
-
-/// Prints what the first round would send and what the debate will take, or only the latter.
-async fn foresee(app: &App, registry: Arc<Registry>, start: Start, args: &AskArgs) -> Result<u8, CliError> {
-    let shown = dry::run(registry.clone(), start.clone()).await?;
-    let estimate = dry::estimate(&start, &shown, &|model| price_of(&registry, model))?;
-    if args.estimate {
-        match args.output.json {
-            true => output::print_json(&estimate)?,
-            false => output::print(&format!("{}\n", estimate.words()))?,
-        }
-        return Ok(0);
-    }
-    for request in &shown {
-        output::print(&format!("{}\n\n", rebut_engine::clean::for_people(&request.text)))?;
-    }
-    output::print(&format!("estimate: {}\n", estimate.words()))?;
-    if !app.global.quiet {
-        eprintln!("nothing was sent ({} requests shown); later rounds depend on the answers", shown.len());
-    }
-    Ok(0)
-}
-
-/// Says what the debate will take, where that costs money or is limited.
-async fn announce(app: &App, registry: &Arc<Registry>, start: &Start, budget: &Budget) -> Result<(), CliError> {
-    let is_paid = |model: &str| price_of(registry, model) != Some(Price::FREE);
-    let costs = start.agents.iter().any(|agent| is_paid(&agent.model));
-    let fallback_costs = start.agents.iter().flat_map(|agent| &agent.fallbacks).any(|model| is_paid(model));
-    if !costs && !fallback_costs && budget.is_empty() {
-        return Ok(());
-    }
-    let paint = Paint::stderr(app.global.color);
-    let shown = dry::run(registry.clone(), start.clone()).await?;
-    let estimate = dry::estimate(start, &shown, &|model| price_of(registry, model))?;
-    let more = if fallback_costs { "; a fallback that answers may cost more" } else { "" };
-    eprintln!("{}", paint.faint(&format!("estimate: {}{more}", estimate.words())));
-    if !app.config.capped_twice.is_empty() {
-        let names = app.config.capped_twice.join(", ");
-        eprintln!("{}", paint.faint(&format!("{names}: your configuration and the project's both set it; the smaller counts")));
-    }
-    Ok(())
-}
-
-/// What a model costs; `None` when nobody knows, or nobody can be asked.
-fn price_of(registry: &Registry, model: &str) -> Option<Price> {
-    registry.open(model).ok().and_then(|model| model.price())
 }
 
 /// The question, options and context, from the flags or a file, and where each judge's words go.

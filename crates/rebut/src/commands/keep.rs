@@ -73,7 +73,8 @@ pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliErro
     let app = App::open(global, &[])?;
     let (desk, id) = match read_journal(&args.what)? {
         Some(file) => {
-            let desk = app.desk_over(Arc::new(MemoryStore::new()), Arc::new(app.registry()?))?;
+            let registry = Arc::new(app.registry()?);
+            let desk = app.desk_over(Arc::new(MemoryStore::new()), &registry, registry.clone())?;
             let id = file.debate;
             let keys: Vec<String> = file.checkpoints.iter().map(|checkpoint| checkpoint.key.clone()).collect();
             desk.import(file, &keys).await?;

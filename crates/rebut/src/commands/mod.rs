@@ -3,6 +3,7 @@
 mod ask;
 mod audit;
 mod baseline;
+mod begin;
 mod bench;
 mod config;
 mod demo;

@@ -11,7 +11,7 @@ use crate::{
     error::Halt,
     event::{Event, Tally},
     formats::{
-        Format, Run,
+        Foreseen, Format, Run,
         consensus::{Ballot, Bar},
     },
     outcome::{Absence, Ending, LimitMet, Outcome},
@@ -39,6 +39,8 @@ pub const FORMAT: Format = Format {
     closing_calls: 0,
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: question::choices,
+    foresee,
+    reading: None,
 };
 
 /// The settings of poll.
@@ -87,6 +89,12 @@ impl Config {
             batch => (planned / 2 + 1).next_multiple_of(batch).min(planned),
         }
     }
+}
+
+fn foresee(_: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
+    let (config, count) = (Config::parse(config)?, agents.len());
+    let sure = config.fewest(count);
+    Ok((0..config.planned(count)).map(|at| Foreseen { agent: at % count.max(1), hears: 0, is_sure: at < sure }).collect())
 }
 
 /// The rules.

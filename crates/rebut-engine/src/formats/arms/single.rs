@@ -10,7 +10,7 @@ use crate::{
     debate::{Debate, Step},
     error::Halt,
     event::Event,
-    formats::{Format, Run},
+    formats::{Foreseen, Format, Run},
     outcome::{Ending, Outcome},
     prompt::Template,
     reply::Schema,
@@ -34,6 +34,8 @@ pub const FORMAT: Format = Format {
     closing_calls: 0,
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: question::choices,
+    foresee: |_, _, agents| Ok(Foreseen::rounds(agents.len().min(1), 1, 1)),
+    reading: None,
 };
 
 /// The settings of single.

@@ -12,7 +12,7 @@ use crate::{
     error::Halt,
     event::{Event, Position, Tally},
     formats::{
-        Format, Run,
+        Foreseen, Format, Run,
         consensus::{Ballot, Bar},
         decide::result::Change,
         hearing::{Other, order},
@@ -45,6 +45,8 @@ pub const FORMAT: Format = Format {
     closing_calls: 0,
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: question::choices,
+    foresee,
+    reading: None,
 };
 
 /// The settings of society.
@@ -82,6 +84,12 @@ impl Config {
         question::check_common(config.timeout, config.threshold)?;
         if (1..=20).contains(&config.rounds) { Ok(config) } else { Err(format!("rounds must be 1 to 20, not {}", config.rounds)) }
     }
+}
+
+fn foresee(_: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
+    let config = Config::parse(config)?;
+    let sure = if config.stop == Stop::Never { config.rounds } else { 1 };
+    Ok(Foreseen::rounds(agents.len(), config.rounds, sure))
 }
 
 /// The rules.

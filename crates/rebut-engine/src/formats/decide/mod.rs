@@ -14,7 +14,7 @@ use crate::{
     debate::{Debate, Step},
     error::Halt,
     event::{Event, Limits, Tally},
-    formats::{Format, Run, consensus},
+    formats::{Foreseen, Format, Run, consensus},
     outcome::{Ending, LimitMet, Outcome},
     prompt::Template,
     reply::Schema,
@@ -47,6 +47,8 @@ pub const FORMAT: Format = Format {
     closing_calls: 0,
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices,
+    foresee,
+    reading: None,
 };
 
 /// The rules.
@@ -141,4 +143,10 @@ fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, Stri
 
 fn choices(view: &View) -> Vec<(String, String)> {
     case::options_of(view).into_iter().map(|choice| (choice.id, choice.label)).collect()
+}
+
+fn foresee(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
+    let drafts = Input::parse(input)?.options.is_empty();
+    let draft = drafts.then_some(Foreseen { agent: 0, hears: 0, is_sure: true });
+    Ok(draft.into_iter().chain(Foreseen::rounds(agents.len(), Config::parse(config)?.max_rounds, 1)).collect())
 }

@@ -201,7 +201,7 @@ fn local(server: &Server) -> Local {
 
 /// The panel of a bare `rebut decide`.
 fn panel_of(app: &App, registry: &Registry, available: Vec<Candidate>) -> Panel {
-    let chosen = match panel::choose(&PanelArgs::default(), &app.config, &app.project(), available) {
+    let chosen = match panel::choose(&PanelArgs::default(), &app.config, &app.project(), available, &panel::JUDGES) {
         Ok(chosen) => chosen,
         Err(error) => return Panel { problem: Some(error.to_string()), ..Panel::default() },
     };

@@ -1,0 +1,4 @@
+//! Moves: what several formats do, written once over the kernel's verbs.
+
+pub mod judge;
+pub mod quotes;

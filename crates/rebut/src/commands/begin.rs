@@ -1,0 +1,127 @@
+//! From a request to a running debate: who takes part, what it will take, what would be sent. Every format begins here.
+
+use crate::{
+    app::{App, user},
+    auto,
+    budget::Budget,
+    cli::RunArgs,
+    dry,
+    error::CliError,
+    output,
+    paint::Paint,
+    panel,
+};
+use rebut_engine::{
+    Desk, Start,
+    agent::Agent,
+    model::{Models, Price},
+};
+use rebut_models::Registry;
+use rebut_store::SqliteStore;
+use serde::Serialize;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// A debate that can begin.
+pub struct Prepared {
+    /// What the desk is asked for.
+    pub start: Start,
+    /// Who answers.
+    pub models: Arc<dyn Models>,
+    registry: Arc<Registry>,
+    budget: Budget,
+    /// How the panel came about, for people.
+    chosen: String,
+}
+
+/// Who takes part: `usual` are the roles when nobody says otherwise. Searches the machine only if somebody lacks a model.
+pub async fn panel(app: &App, registry: &Registry, run: &RunArgs, usual: &[&str]) -> Result<panel::Panel, CliError> {
+    let wants_auto = panel::wants_auto(&run.panel, &app.config, usual)?;
+    let available = if wants_auto { auto::candidates(registry, &app.clis).await } else { Vec::new() };
+    panel::choose(&run.panel, &app.config, &app.project(), available, usual)
+}
+
+impl Prepared {
+    /// A debate of a format with these settings and agents. `chosen` says how the panel came about.
+    pub fn new(
+        app: &App,
+        registry: Arc<Registry>,
+        run: &RunArgs,
+        (format, input, config): (&str, impl Serialize, Value),
+        (agents, chosen): (Vec<Agent>, String),
+    ) -> Result<Self, CliError> {
+        let budget = Budget::new(&run.budget, &app.config.budget);
+        let start = Start {
+            format: format.to_owned(),
+            input: serde_json::to_value(input).map_err(|error| CliError::failed(error.to_string()))?,
+            limits: Some(budget.limits(format, &config)?),
+            agents,
+            config,
+            seed: run.seed,
+            initiated_by: user(),
+        };
+        Ok(Self { start, models: registry.clone(), registry, budget, chosen })
+    }
+
+    /// Where only that was asked for: prints what the first round would send and what the debate will take. Gives the exit code then.
+    pub async fn foresee(&self, app: &App, run: &RunArgs) -> Result<Option<u8>, CliError> {
+        if !run.dry_run && !run.estimate {
+            return Ok(None);
+        }
+        let shown = dry::run(self.models.clone(), self.start.clone()).await?;
+        let estimate = dry::estimate(&self.start, &shown, &|model| self.price_of(model))?;
+        if run.estimate {
+            match run.output.json {
+                true => output::print_json(&estimate)?,
+                false => output::print(&format!("{}\n", estimate.words()))?,
+            }
+            return Ok(Some(0));
+        }
+        for request in &shown {
+            output::print(&format!("{}\n\n", rebut_engine::clean::for_people(&request.text)))?;
+        }
+        output::print(&format!("estimate: {}\n", estimate.words()))?;
+        if !app.global.quiet {
+            eprintln!("nothing was sent ({} requests shown); later rounds depend on the answers", shown.len());
+        }
+        Ok(Some(0))
+    }
+
+    /// Says who was chosen and what it will take, and opens the desk it runs on.
+    pub async fn desk(&self, app: &App) -> Result<Desk, CliError> {
+        if !app.global.quiet {
+            let paint = Paint::stderr(app.global.color);
+            if !self.chosen.is_empty() {
+                eprintln!("{}", paint.faint(&self.chosen));
+            }
+            self.announce(app, paint).await?;
+        }
+        let store = SqliteStore::open(&app.place.database())?;
+        app.desk_over(Arc::new(store), &self.registry, self.models.clone())
+    }
+
+    /// Says what the debate will take, where that costs money or is limited.
+    async fn announce(&self, app: &App, paint: Paint) -> Result<(), CliError> {
+        let is_paid = |model: &str| self.price_of(model) != Some(Price::FREE);
+        let agents = &self.start.agents;
+        let costs = agents.iter().any(|agent| is_paid(&agent.model));
+        let fallback_costs = agents.iter().flat_map(|agent| &agent.fallbacks).any(|model| is_paid(model));
+        if !costs && !fallback_costs && self.budget.is_empty() {
+            return Ok(());
+        }
+        let shown = dry::run(self.models.clone(), self.start.clone()).await?;
+        let estimate = dry::estimate(&self.start, &shown, &|model| self.price_of(model))?;
+        let more = if fallback_costs { "; a fallback that answers may cost more" } else { "" };
+        eprintln!("{}", paint.faint(&format!("estimate: {}{more}", estimate.words())));
+        if !app.config.capped_twice.is_empty() {
+            let names = app.config.capped_twice.join(", ");
+            eprintln!("{}", paint.faint(&format!("{names}: your configuration and the project's both set it; the smaller counts")));
+        }
+        Ok(())
+    }
+
+    /// What a model costs; `None` when nobody knows, or nobody can be asked.
+    fn price_of(&self, model: &str) -> Option<Price> {
+        self.registry.open(model).ok().and_then(|model| model.price())
+    }
+}
