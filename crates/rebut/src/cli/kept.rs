@@ -80,6 +80,9 @@ pub struct ReplayArgs {
     /// The debate's id, or a journal file
     #[arg(value_name = "ID|FILE")]
     pub what: String,
+    /// Print how the re-run ended as JSON, instead of its transcript
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `fork`.

@@ -87,7 +87,10 @@ pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliErro
         }
     };
     let replayed = desk.replay(id).await?;
-    output::print(&for_people(&replayed.transcript))?;
+    match args.json {
+        true => output::print_json(&replayed.outcome)?,
+        false => output::print(&for_people(&replayed.transcript))?,
+    }
     if !replayed.identical {
         return Err(CliError::failed("the replay differs from the record")
             .hint("the program's rules changed since; `rebut show ID --transcript` prints the record"));

@@ -6,7 +6,7 @@ mod file;
 mod layers;
 mod trust;
 
-pub use file::{BudgetSection, ConfigFile, ContextSection, Defaults, Member, PanelSection, TrustSection};
+pub use file::{BudgetSection, ConfigFile, ContextSection, Defaults, Member, PanelSection};
 pub use layers::{Layer, Origin};
 
 use crate::error::CliError;
@@ -88,12 +88,7 @@ impl Config {
             clis: self.clis.clone(),
             budget: self.budget.clone(),
             context: ContextSection { deny: self.deny.clone() },
-            decide: None,
-            triage: None,
-            single: None,
-            poll: None,
-            society: None,
-            trust: TrustSection::default(),
+            ..ConfigFile::default()
         };
         let mut table = toml::Table::try_from(file).map_err(|error| CliError::failed(error.to_string()))?;
         table.retain(|_, value| value.as_table().is_none_or(|section| !section.is_empty()));

@@ -3,12 +3,15 @@
 use crate::text;
 use rebut_engine::{
     agent, event,
-    formats::{arms, decide},
+    formats::{FORMATS, arms},
     outcome::Ending,
     topology::TOPOLOGIES,
     voting,
 };
 use std::process::Command;
+
+/// Formats without a page of their own name: control arms have one together, the others are commands.
+const ON_OTHER_PAGES: [&str; 4] = ["single", "poll", "society", "triage"];
 
 #[test]
 fn every_command_has_its_line() {
@@ -23,8 +26,10 @@ fn every_command_has_its_line() {
 #[test]
 fn every_event_setting_role_provider_and_exit_code_is_explained() {
     all_in("docs/src/journal.md", event::KINDS.iter().map(|(kind, _)| format!("`{kind}`")));
-    let preset: toml::Table = toml::from_str(decide::FORMAT.preset).expect("a preset");
-    all_in("docs/src/decide.md", preset.keys().map(|key| format!("`{key}`")));
+    for format in FORMATS.iter().filter(|format| !ON_OTHER_PAGES.contains(&format.name)) {
+        let preset: toml::Table = toml::from_str(format.preset).expect("a preset");
+        all_in(&format!("docs/src/{}.md", format.name), preset.keys().map(|key| format!("`{key}`")));
+    }
     all_in("docs/src/topologies.md", TOPOLOGIES.iter().map(|kind| format!("| `{}` |", kind.name())));
     for arm in [arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT] {
         let preset: toml::Table = toml::from_str(arm.preset).expect("a preset");
