@@ -244,7 +244,9 @@ impl Ledger {
         let mut text = format!("{}\n\nConfidence: {}\n", quoted(position), confidence.as_str());
         for (title, lines) in [("Reasons", reasoning), ("Weaknesses it admits", weaknesses), ("Assumptions", assumptions)] {
             let _ = writeln!(text, "\n{title}:");
-            lines.iter().for_each(|line| drop(writeln!(text, "- {}", quoted(line))));
+            for line in lines {
+                let _ = writeln!(text, "- {}", quoted(line));
+            }
         }
         text.truncate(text.trim_end().len());
         text

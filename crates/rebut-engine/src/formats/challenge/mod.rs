@@ -10,7 +10,7 @@ pub mod result;
 
 pub use case::{Case, Casting, Challenger, Config, Input};
 pub use ledger::{Ledger, Standing, Version};
-pub use reading::{position_in_full, raw_replies};
+pub use reading::said_in_full;
 
 use crate::{
     agent::Agent,

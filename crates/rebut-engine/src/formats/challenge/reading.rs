@@ -2,7 +2,7 @@
 
 use super::{
     Config,
-    replies::{Confrontation, Critique, Opening, Rebuttal},
+    replies::{Confrontation, Critique, Grounds, Opening, Rebuttal},
     result::{ChallengeResult, word_of},
 };
 use crate::{
@@ -135,9 +135,6 @@ fn write_history(text: &mut String, result: &ChallengeResult) {
     for open in &result.unresolved {
         let _ = writeln!(text, "- `{}` ({}): {} — {}", open.objection, open.aspect, on_one_line(&open.text), on_one_line(&open.because));
     }
-    for (party, other) in &result.other_right_if {
-        let _ = writeln!(text, "\n{party} says the other side is right if: {}", on_one_line(other));
-    }
 }
 
 fn write_round(text: &mut String, view: &View, round: &RoundView) {
@@ -152,19 +149,35 @@ fn write_round(text: &mut String, view: &View, round: &RoundView) {
         let there: Vec<&str> = round.agents.iter().map(|agent| &**agent).filter(|agent| !out(agent)).collect();
         let _ = writeln!(text, "\nReady: {}.", if there.is_empty() { "nobody".to_owned() } else { there.join(", ") });
     }
-    for (agent, position) in &round.positions {
-        let _ = writeln!(text, "\n### {agent}\n\n{}", position_in_full(view, &round.phase, position).trim_end());
-    }
-    for absence in &round.absent {
-        let _ = writeln!(text, "\n### {}\n\nMissing: {} ({}).", absence.agent, absence.reason, on_one_line(&absence.detail));
-        if absence.reason == FaultKind::InvalidReply {
-            text.push_str(&raw_replies(view, &absence.turn));
+    for agent in &round.agents {
+        if let Some(said) = said_in_full(view, round, agent) {
+            let _ = writeln!(text, "\n### {agent}\n\n{}", said.trim_end());
         }
     }
 }
 
-/// What an agent said in a phase, as Markdown.
-pub fn position_in_full(view: &View, phase: &str, position: &Position) -> String {
+/// What an agent said in a round, or why it is missing, as Markdown; nothing while that is open.
+pub fn said_in_full(view: &View, round: &RoundView, agent: &str) -> Option<String> {
+    if let Some(absence) = round.absent.iter().find(|absence| absence.agent == agent) {
+        let raw = if absence.reason == FaultKind::InvalidReply { raw_replies(view, &absence.turn) } else { String::new() };
+        return Some(format!("Missing: {} ({}).\n{raw}", absence.reason, on_one_line(&absence.detail)));
+    }
+    if round.phase == "assumptions" {
+        return reply_of::<Grounds>(view, &format!("{}/{agent}", round.step)).map(|grounds| grounds_in_full(&grounds));
+    }
+    let (_, position) = round.positions.iter().find(|(name, _)| &**name == agent)?;
+    Some(position_in_full(view, &round.phase, position))
+}
+
+fn grounds_in_full(grounds: &Grounds) -> String {
+    let mut text = format!("{}\n\n- The other side is right if: {}\n", on_one_line(&grounds.why), on_one_line(&grounds.other_right_if));
+    for assumption in &grounds.assumptions {
+        let _ = writeln!(text, "- Assumes: {}", on_one_line(&assumption.text));
+    }
+    text
+}
+
+fn position_in_full(view: &View, phase: &str, position: &Position) -> String {
     let mut text = String::new();
     let option = position.option.as_deref().unwrap_or("none");
     match phase {
@@ -235,7 +248,7 @@ fn write_objections(text: &mut String, view: &View, position: &Position) {
 const RAW_CHARS: usize = 4000;
 
 /// Replies that could not be used, wrapped so that nothing in them can be taken for a part of the document.
-pub fn raw_replies(view: &View, turn: &str) -> String {
+fn raw_replies(view: &View, turn: &str) -> String {
     let mut text = String::new();
     for raw in view.turns.iter().filter(|known| known.turn == turn || known.turn == format!("{turn}/clarify")).map(|known| &known.text) {
         if raw.trim().is_empty() {
