@@ -271,7 +271,7 @@ mod tests {
         let rows = [
             ("Use Redis for sessions", "", "databases"),
             ("Redis or Postgres?", "The login token expires.", "databases"),
-            ("Should passwords be rotated?", "a database, a table, a query", "security"),
+            ("Should passwords be rotated?", "a database and a table", "security"),
             ("Move to Kubernetes", "", "infrastructure"),
             ("Fine-tune an LLM or prompt it?", "", "machine learning"),
             ("Offline support in the field app?", "", "distributed systems"),

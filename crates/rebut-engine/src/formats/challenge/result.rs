@@ -134,7 +134,7 @@ pub struct Unresolved {
     pub aspect: String,
     /// What it says.
     pub text: String,
-    /// Why it is open: `maintained`, `minor`, or that its author was dropped.
+    /// Why it is open: `maintained`, `minor`, `not answered`, or that its author was dropped.
     pub because: String,
 }
 
@@ -228,6 +228,7 @@ pub fn of(case: &Case, ledger: &Ledger, closing: &Closing, absences: &[Absence],
         match standing.and_then(|standing| standing.dropped.as_ref()) {
             Some(dropped) => format!("unresolved by absence: {dropped}"),
             None if consensus => "minor".to_owned(),
+            None if objection.answer.is_none() => "not answered".to_owned(),
             None => "maintained".to_owned(),
         }
     };
@@ -270,17 +271,21 @@ pub fn summary(ledger: &Ledger, result: &ChallengeResult) -> String {
     };
     let missing = named(&|one| one.verdict == "missing");
     let missing = if missing.is_empty() { String::new() } else { format!("; missing: {missing}") };
-    let rounds = format!("{} round{}", result.rounds, if result.rounds == 1 { "" } else { "s" });
+    let rounds = counted(result.rounds as usize, "round");
     if !result.is_consensus() {
-        let open = result.unresolved.len();
+        let open = counted(result.unresolved.len(), "objection");
         let against = named(&|one| matches!(one.verdict.as_str(), "partial" | "disagree" | "dropped"));
         let against = if against.is_empty() { "no verdict yet".to_owned() } else { format!("not validated by {against}") };
-        return format!("v{} after {rounds}, {against}, {open} objections open{missing}", result.version);
+        return format!("v{} after {rounds}, {against}, {open} open{missing}", result.version);
     }
     let minor = result.unresolved.len();
-    let minor = if minor == 0 { String::new() } else { format!(" with {minor} minor objection{}", if minor == 1 { "" } else { "s" }) };
+    let minor = if minor == 0 { String::new() } else { format!(" with {}", counted(minor, "minor objection")) };
     let by = ledger.standings.iter().map(|standing| standing.agent.to_string()).collect::<Vec<_>>().join(", ");
     format!("v{} after {rounds}, validated by {by}{minor}{missing}", result.version)
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Why nobody is left to give a verdict.
