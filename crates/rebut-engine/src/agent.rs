@@ -84,6 +84,11 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("effort", include_str!("../prompts/roles/effort.md")),
     ("drafter", include_str!("../prompts/roles/drafter.md")),
     ("neutral", include_str!("../prompts/roles/neutral.md")),
+    ("proposer", include_str!("../prompts/roles/proposer.md")),
+    ("architect", include_str!("../prompts/roles/architect.md")),
+    ("operator", include_str!("../prompts/roles/operator.md")),
+    ("adversary", include_str!("../prompts/roles/adversary.md")),
+    ("persona-writer", include_str!("../prompts/roles/persona-writer.md")),
 ];
 
 impl Role {

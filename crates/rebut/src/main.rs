@@ -19,6 +19,7 @@ mod panel;
 mod place;
 mod roles;
 mod text;
+mod workspace;
 
 use std::process::ExitCode;
 

@@ -136,7 +136,8 @@ pub fn file_safe(name: &str) -> String {
     if safe.is_empty() { "question".to_owned() } else { safe }
 }
 
-fn write(file: &Path, text: &str) -> Result<(), CliError> {
+/// Writes a text to a file, and makes its directory if need be.
+pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
     make_parent(file)?;
     std::fs::write(file, text).map_err(|error| CliError::file("write", file, &error))
 }

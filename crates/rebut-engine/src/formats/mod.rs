@@ -1,6 +1,7 @@
 //! The table of formats. A format is one row here, one file (or folder) beside this one, and its prompts and preset.
 
 pub mod arms;
+pub mod challenge;
 pub mod consensus;
 pub mod decide;
 mod hearing;
@@ -95,7 +96,8 @@ impl Foreseen {
 }
 
 /// Every format there is.
-pub const FORMATS: &[Format] = &[decide::FORMAT, triage::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT];
+pub const FORMATS: &[Format] =
+    &[decide::FORMAT, triage::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT, challenge::FORMAT];
 
 impl Format {
     /// The format of that name.

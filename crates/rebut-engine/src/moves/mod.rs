@@ -1,4 +1,6 @@
 //! Moves: what several formats do, written once over the kernel's verbs.
 
+pub mod assumptions;
 pub mod judge;
+pub mod objections;
 pub mod quotes;

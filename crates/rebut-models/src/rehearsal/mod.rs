@@ -3,6 +3,7 @@
 mod amounts;
 mod arms;
 mod case;
+mod challenge;
 mod draft;
 mod lexicon;
 mod names;
@@ -17,7 +18,7 @@ mod words;
 
 use rebut_engine::model::{Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage};
 
-/// Answers the turns of decide and of the control arms without any model: the same input always gives the same output.
+/// Answers the turns of decide, of the control arms and of challenge without any model: the same input always gives the same output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RehearsalModel;
 
@@ -32,6 +33,12 @@ impl Model for RehearsalModel {
             "response" => rebuttal::respond(request.agent, request.prompt),
             "answer" => arms::answer(request.agent, request.prompt),
             "option_draft" => Ok(draft::options(request.prompt)),
+            "ready" => Ok(challenge::ready(request.agent)),
+            "opening" => challenge::opening(request.agent, request.prompt),
+            "critique" => challenge::critique(request.agent, request.prompt),
+            "confrontation" => Ok(challenge::confrontation(request.prompt)),
+            "rebuttal" => Ok(challenge::rebuttal(request.prompt)),
+            "grounds" => Ok(challenge::grounds(request.agent, request.prompt)),
             other => Err(Fault::new(
                 FaultKind::Unavailable,
                 format!("the built-in rehearsal cannot play a `{other}` turn; give this agent a model or a script"),

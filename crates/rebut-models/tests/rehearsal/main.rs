@@ -1,6 +1,7 @@
 //! The rehearsal, seen from outside: real prompts in, debates out.
 
 mod cases;
+mod challenge;
 mod draft;
 mod odd;
 mod stage;

@@ -2,12 +2,14 @@
 
 mod asking;
 mod bench;
+mod challenging;
 mod kept;
 mod machine;
 mod voting;
 
 pub use asking::*;
 pub use bench::*;
+pub use challenging::*;
 pub use kept::*;
 pub use machine::*;
 pub use voting::*;
@@ -98,6 +100,8 @@ pub enum Color {
 pub enum Command {
     /// Choose between options: judges of fixed stance answer blind, then hear each other
     Decide(Box<AskArgs>),
+    /// Propose a position and let experts of different angles attack it until it stands
+    Challenge(Box<ChallengeArgs>),
     /// Ask one agent, once
     Single(Box<AskArgs>),
     /// Ask for independent answers and count them

@@ -112,8 +112,17 @@ async fn weigh(app: &App, args: &AskArgs, format: &str, config: &mut Value, agen
 /// What a flag is called among the settings of each format that has it.
 const SETTINGS: &[(&str, &[(&str, &str)])] = &[
     ("threshold", &[("decide", "consensus_threshold"), ("poll", "threshold"), ("society", "threshold")]),
-    ("rounds", &[("decide", "max_rounds"), ("society", "rounds")]),
-    ("timeout", &[("decide", "timeout_per_judge"), ("single", "timeout"), ("poll", "timeout"), ("society", "timeout")]),
+    ("rounds", &[("decide", "max_rounds"), ("society", "rounds"), ("challenge", "max_rounds")]),
+    (
+        "timeout",
+        &[
+            ("decide", "timeout_per_judge"),
+            ("single", "timeout"),
+            ("poll", "timeout"),
+            ("society", "timeout"),
+            ("challenge", "timeout_per_agent"),
+        ],
+    ),
     ("samples", &[("poll", "answers")]),
     ("batch", &[("poll", "batch")]),
     ("topology", &[("decide", "topology")]),

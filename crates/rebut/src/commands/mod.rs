@@ -5,10 +5,11 @@ mod audit;
 mod baseline;
 mod begin;
 mod bench;
+mod challenge;
 mod config;
 mod demo;
 mod doctor;
-mod follow;
+pub mod follow;
 mod keep;
 mod look;
 mod meta;
@@ -37,6 +38,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
     match cli.command {
         None => ask::route(&global, cli.ask).await,
         Some(Command::Decide(args)) => ask::ask("decide", &global, *args).await,
+        Some(Command::Challenge(args)) => challenge::run(&global, *args).await,
         Some(Command::Single(args)) => ask::ask("single", &global, *args).await,
         Some(Command::Poll(args)) => ask::ask("poll", &global, *args).await,
         Some(Command::Society(args)) => ask::ask("society", &global, *args).await,

@@ -5,7 +5,7 @@ use rebut_engine::{
     agent::Effort,
     formats::{
         arms::{poll, single, society},
-        decide, triage,
+        challenge, decide, triage,
     },
 };
 use rebut_models::{CliData, ProviderData};
@@ -35,6 +35,9 @@ pub struct ConfigFile {
     /// Settings of decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decide: Option<Partial<decide::Config>>,
+    /// Settings of challenge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub challenge: Option<Partial<challenge::Config>>,
     /// Settings of triage with a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub triage: Option<Partial<triage::Config>>,

@@ -4,6 +4,7 @@ mod arms;
 mod audit;
 mod budget;
 mod canary;
+mod challenge;
 mod crash;
 mod decide;
 mod doctor;
