@@ -84,6 +84,10 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("effort", include_str!("../prompts/roles/effort.md")),
     ("drafter", include_str!("../prompts/roles/drafter.md")),
     ("neutral", include_str!("../prompts/roles/neutral.md")),
+    ("advocate", include_str!("../prompts/roles/advocate.md")),
+    ("challenger", include_str!("../prompts/roles/challenger.md")),
+    ("arbiter", include_str!("../prompts/roles/arbiter.md")),
+    ("evaluator", include_str!("../prompts/roles/evaluator.md")),
 ];
 
 impl Role {

@@ -3,6 +3,7 @@
 pub mod arms;
 pub mod consensus;
 pub mod decide;
+pub mod evaluate;
 mod hearing;
 pub mod question;
 pub mod triage;
@@ -95,7 +96,8 @@ impl Foreseen {
 }
 
 /// Every format there is.
-pub const FORMATS: &[Format] = &[decide::FORMAT, triage::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT];
+pub const FORMATS: &[Format] =
+    &[decide::FORMAT, evaluate::FORMAT, triage::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT];
 
 impl Format {
     /// The format of that name.
