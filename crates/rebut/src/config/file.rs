@@ -5,7 +5,7 @@ use rebut_engine::{
     agent::Effort,
     formats::{
         arms::{poll, single, society},
-        decide, triage,
+        decide, evaluate, triage,
     },
 };
 use rebut_models::{CliData, ProviderData};
@@ -35,6 +35,9 @@ pub struct ConfigFile {
     /// Settings of decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decide: Option<Partial<decide::Config>>,
+    /// Settings of evaluate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evaluate: Option<Partial<evaluate::Config>>,
     /// Settings of triage with a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub triage: Option<Partial<triage::Config>>,

@@ -89,6 +89,7 @@ impl Config {
             budget: self.budget.clone(),
             context: ContextSection { deny: self.deny.clone() },
             decide: None,
+            evaluate: None,
             triage: None,
             single: None,
             poll: None,

@@ -149,7 +149,8 @@ impl Case {
     pub fn score(&self, debate: &Debate, evaluator: &Agent, wanted: Vec<String>) -> Ask<CategoryScores> {
         let mut text = String::new();
         for category in &wanted {
-            let about: Vec<String> = self.topics.iter().filter(|topic| topic.category == *category).map(|topic| on_one_line(&topic.name)).collect();
+            let about: Vec<String> =
+                self.topics.iter().filter(|topic| topic.category == *category).map(|topic| on_one_line(&topic.name)).collect();
             // Writing to a String cannot fail.
             let _ = writeln!(text, "- {}: {}", on_one_line(category), about.join(", "));
         }
@@ -159,7 +160,14 @@ impl Case {
     }
 
     /// Asks a side (0 is the advocate) for its arguments on a topic.
-    pub fn argue(&self, debate: &Debate, (side, agent): (usize, &Agent), notes: &str, round: &TopicRound, evaluation: &str) -> Ask<Arguments> {
+    pub fn argue(
+        &self,
+        debate: &Debate,
+        (side, agent): (usize, &Agent),
+        notes: &str,
+        round: &TopicRound,
+        evaluation: &str,
+    ) -> Ask<Arguments> {
         let most = self.config.max_arguments;
         let prompt = Argue {
             question: &self.input.title,
@@ -285,7 +293,10 @@ mod tests {
 
     #[test]
     fn every_prompt_file_agrees_with_its_struct() {
-        assert_eq!([mismatches::<Score>(), mismatches::<Argue>(), mismatches::<Reply>(), mismatches::<Judge>()].concat(), Vec::<String>::new());
+        assert_eq!(
+            [mismatches::<Score>(), mismatches::<Argue>(), mismatches::<Reply>(), mismatches::<Judge>()].concat(),
+            Vec::<String>::new()
+        );
     }
 
     #[test]

@@ -120,20 +120,14 @@ async fn score_the_rest(debate: &Debate, case: &Case, seats: &Seats<'_>, hearing
 }
 
 /// One topic: both sides argue, both answer, the arbiter judges in both orders, the score moves.
-async fn hear(
-    debate: &Debate,
-    case: &Case,
-    seats: &Seats<'_>,
-    hearing: &mut Hearing,
-    mut round: TopicRound,
-) -> Result<TopicRound, Halt> {
+async fn hear(debate: &Debate, case: &Case, seats: &Seats<'_>, hearing: &mut Hearing, mut round: TopicRound) -> Result<TopicRound, Halt> {
     let number = round.round;
     let Some(stake) = hearing.board.now(&round.target_category) else {
         round.skip(format!("there is no score to change, {}", hearing.unscored));
         return Ok(round);
     };
     let evaluation = asking::evaluation_text(&round.target_category, stake, &hearing.evaluation);
-    let steps = Steps { argue: Step::numbered("argue", number), answer: Step::numbered("answer", number) };
+    let steps = Steps { argue: Step::numbered("argue", number), answer: Step::numbered("rebuttal", number) };
     let exchanged = exchange(
         debate,
         &steps,

@@ -23,7 +23,8 @@ pub const READING: Reading = Reading { heading, lines, transcript };
 pub fn summary(result: &EvaluateResult, topics: usize) -> String {
     let judged = result.rounds.iter().filter(|round| !round.arbiter_verdict.skipped).count();
     let skipped = result.rounds.iter().filter(|round| round.arbiter_verdict.skipped);
-    let skipped: Vec<String> = skipped.map(|round| format!("{} {}", on_one_line(&round.topic), on_one_line(&round.arbiter_verdict.reasoning))).collect();
+    let skipped: Vec<String> =
+        skipped.map(|round| format!("{} {}", on_one_line(&round.topic), on_one_line(&round.arbiter_verdict.reasoning))).collect();
     let skipped = if skipped.is_empty() { String::new() } else { format!("; {}", skipped.join("; ")) };
     let total = match result.totals {
         None => "there are no scores to change".to_owned(),
@@ -55,7 +56,8 @@ fn lines(view: &View) -> Vec<String> {
     let mut lines = vec![row("", ["pre", SIDES[0], SIDES[1], "arbiter", "post", "Δ"])];
     for round in &result.rounds {
         let number = |score: Option<f64>| score.map_or_else(|| "–".to_owned(), shown);
-        let delta = round.score_before.zip(round.score_after).map_or_else(|| "–".to_owned(), |(before, after)| signed(hundredths(after - before)));
+        let delta =
+            round.score_before.zip(round.score_after).map_or_else(|| "–".to_owned(), |(before, after)| signed(hundredths(after - before)));
         let said = [0, 1].map(|side| count(round.side(side).0.len()));
         let (pre, post) = (number(round.score_before), number(round.score_after));
         lines.push(row(&name_of(round), [&pre, &said[0], &said[1], &verdict_words(&round.arbiter_verdict), &post, &delta]));
@@ -81,7 +83,10 @@ fn remarks(result: &EvaluateResult) -> Vec<String> {
             lines.push(format!("unverified: {count} {word} of the {name} on {} not found in the idea", on_one_line(&round.topic)));
         }
         if verdict.flipped {
-            lines.push(format!("flipped: the verdict on {} changed with the order of the sides, so it is a draw", on_one_line(&round.topic)));
+            lines.push(format!(
+                "flipped: the verdict on {} changed with the order of the sides, so it is a draw",
+                on_one_line(&round.topic)
+            ));
         }
         if verdict.skipped {
             lines.push(format!("{}: {}", on_one_line(&round.topic), shortened(&on_one_line(&verdict.reasoning), 160)));
@@ -151,7 +156,13 @@ fn transcript(view: &View) -> String {
     let Some(outcome) = &view.outcome else { return text };
     let _ = writeln!(text, "\n## {}\n\n{}", ending_word(outcome.outcome), on_one_line(&outcome.summary));
     if let Some(strongest) = &result.strongest {
-        let _ = writeln!(text, "\nStrongest argument: `{}` on {}: {}", strongest.id, on_one_line(&strongest.topic), on_one_line(&strongest.claim));
+        let _ = writeln!(
+            text,
+            "\nStrongest argument: `{}` on {}: {}",
+            strongest.id,
+            on_one_line(&strongest.topic),
+            on_one_line(&strongest.claim)
+        );
     }
     if result.own_family {
         text.push_str("\nThe arbiter's model is of the family of a side's: it may favour it.\n");
@@ -235,7 +246,13 @@ fn write_verdict(text: &mut String, round: &TopicRound) {
         }
         Some(winner) => {
             let flipped = if verdict.flipped { " · flipped with the order of the sides" } else { "" };
-            let _ = writeln!(text, "**{}** · confidence {:.2}{flipped}\n\n{}", winner.as_str(), verdict.confidence, on_one_line(&verdict.reasoning));
+            let _ = writeln!(
+                text,
+                "**{}** · confidence {:.2}{flipped}\n\n{}",
+                winner.as_str(),
+                verdict.confidence,
+                on_one_line(&verdict.reasoning)
+            );
         }
     }
     if !verdict.key_points.is_empty() {

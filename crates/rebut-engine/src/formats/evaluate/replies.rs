@@ -272,7 +272,10 @@ mod tests {
             (r#"{"arguments":[{"claim":"!?","reasoning":"B"}]}"#, Some("no \"claim\"")),
             (r#"{"arguments":[{"claim":"It is real.","reasoning":"it  is REAL"}]}"#, Some("only repeats")),
             (r#"{"arguments":[{"claim":"A","reasoning":"B"},{"claim":"a.","reasoning":"C"}]}"#, Some("argument 2 claims")),
-            (r#"{"arguments":[{"claim":"A","reasoning":"x"},{"claim":"B","reasoning":"x"},{"claim":"C","reasoning":"x"}]}"#, Some("at most 2")),
+            (
+                r#"{"arguments":[{"claim":"A","reasoning":"x"},{"claim":"B","reasoning":"x"},{"claim":"C","reasoning":"x"}]}"#,
+                Some("at most 2"),
+            ),
             (r#"{"winner":"1","reasoning":"mine is better","confidence":1}"#, Some("missing field `arguments`")),
             ("I argue well.", Some("no JSON object")),
         ];
@@ -304,7 +307,9 @@ mod tests {
 
     #[test]
     fn a_verdict_names_a_side_as_shown_or_nobody() {
-        let verdict = |winner: &str, confidence: &str| format!(r#"{{"winner":{winner},"reasoning":"r","confidence":{confidence},"strongest":"Side 2 #3"}}"#);
+        let verdict = |winner: &str, confidence: &str| {
+            format!(r#"{{"winner":{winner},"reasoning":"r","confidence":{confidence},"strongest":"Side 2 #3"}}"#)
+        };
         let rows = [
             (verdict("\"1\"", "0.5"), Ok(Some(0))),
             (verdict("2", "\"0.5\""), Ok(Some(1))),

@@ -285,7 +285,8 @@ mod tests {
         let mut board = board(USUAL, &[5.0, 5.0, 5.0]);
         let win = Judged { winner: Winner::Advocate, confidence: 1.0, weight: 1.0 };
         let lose = Judged { winner: Winner::Challenger, ..win };
-        let after: Vec<f64> = ["c0", "c1", "c2"].iter().map(|category| board.apply(category, category, &win).expect("a score").after).collect();
+        let after: Vec<f64> =
+            ["c0", "c1", "c2"].iter().map(|category| board.apply(category, category, &win).expect("a score").after).collect();
         assert_eq!(after, [8.0, 7.0, 5.0], "3 + 2 + 0 is the bound of 5");
         let scores = board.scores();
         assert_eq!(scores["c0"].why, "c0: advocate better, confidence 1.00, evidence 1.00: +3.0");
