@@ -3,7 +3,7 @@
 use crate::text;
 use rebut_engine::{
     agent, event,
-    formats::{arms, decide},
+    formats::{arms, decide, evaluate},
     outcome::Ending,
     topology::TOPOLOGIES,
     voting,
@@ -25,6 +25,8 @@ fn every_event_setting_role_provider_and_exit_code_is_explained() {
     all_in("docs/src/journal.md", event::KINDS.iter().map(|(kind, _)| format!("`{kind}`")));
     let preset: toml::Table = toml::from_str(decide::FORMAT.preset).expect("a preset");
     all_in("docs/src/decide.md", preset.keys().map(|key| format!("`{key}`")));
+    let preset: toml::Table = toml::from_str(evaluate::FORMAT.preset).expect("a preset");
+    all_in("docs/src/evaluate.md", preset.keys().map(|key| format!("`{key}`")));
     all_in("docs/src/topologies.md", TOPOLOGIES.iter().map(|kind| format!("| `{}` |", kind.name())));
     for arm in [arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT] {
         let preset: toml::Table = toml::from_str(arm.preset).expect("a preset");

@@ -328,7 +328,7 @@ mod tests {
             for (category, judged) in &verdicts {
                 let name = format!("c{category}");
                 let moved = one.apply(&name, "T", judged).expect("a score");
-                prop_assert_eq!(Some(&moved), same.apply(&name, "T", judged).as_ref());
+                prop_assert_eq!(Some(moved.clone()), same.apply(&name, "T", judged));
                 let (step, surer) = (moved.after - moved.before, moved.confidence_after - moved.confidence_before);
                 sum += step;
                 sure += surer;
