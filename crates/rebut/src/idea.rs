@@ -44,10 +44,11 @@ pub fn read(args: &EvaluateArgs, deny: &[String]) -> Result<Idea, CliError> {
     };
     let (scores, challenges) = (beside("scores", &args.scores), beside("challenges", &args.challenges));
     let analysis = args.analysis.clone().unwrap_or_else(|| folder.join(ANALYSIS));
-    let not_the_idea: Vec<PathBuf> = [Some(folder.join(ANALYSIS)), Some(analysis.clone()), scores.clone(), challenges.clone(), args.topics.clone()]
-        .into_iter()
-        .flatten()
-        .collect();
+    let not_the_idea: Vec<PathBuf> =
+        [Some(folder.join(ANALYSIS)), Some(analysis.clone()), scores.clone(), challenges.clone(), args.topics.clone()]
+            .into_iter()
+            .flatten()
+            .collect();
     let gathered = context::gather_without(std::slice::from_ref(&args.path), deny, &not_the_idea)?;
     remarks.extend(gathered.left_out.iter().map(|(path, why)| format!("left out {}: {why}", path.display())));
     if gathered.text.trim().is_empty() {
@@ -70,7 +71,13 @@ fn title(args: &EvaluateArgs, text: &str) -> String {
         let full = args.path.canonicalize().unwrap_or_else(|_| args.path.clone());
         full.file_stem().map(|name| on_one_line(&name.to_string_lossy())).filter(|name| !name.is_empty())
     };
-    args.title.as_deref().map(on_one_line).filter(|title| !title.is_empty()).or_else(heading).or_else(name).unwrap_or_else(|| "idea".to_owned())
+    args.title
+        .as_deref()
+        .map(on_one_line)
+        .filter(|title| !title.is_empty())
+        .or_else(heading)
+        .or_else(name)
+        .unwrap_or_else(|| "idea".to_owned())
 }
 
 /// What a data file holds, bare or under its own name.

@@ -112,9 +112,10 @@ pub fn verdict(prompt: &Prompt) -> Value {
         2 => "Both sides rest on passages of the same weight.".to_owned(),
         side => format!("Side {} rests on the weightier passages of the text ({:.1} to {:.1}).", side + 1, points[side], points[1 - side]),
     };
+    let named = ["1", "2", "draw"][winner];
     let key_points: Vec<String> = best.iter().map(|(_, argument)| shortened(argument.claim, 200).into_owned()).collect();
     json!({
-        "winner": ["1", "2", "draw"][winner],
+        "winner": named,
         "reasoning": why,
         "key_points": key_points,
         "confidence": (50.0 + 40.0 * lead.min(1.0)).round() / 100.0,
@@ -149,7 +150,8 @@ fn news(prompt: &Prompt) -> Vec<Piece<'_>> {
         };
         tone(passage.text).lenses.iter().sum::<f64>() + filed
     };
-    let pieces = found.iter().filter(|passage| words(passage.text).count() > 3).map(|passage| Piece { text: passage.text, news: lean(passage) });
+    let pieces =
+        found.iter().filter(|passage| words(passage.text).count() > 3).map(|passage| Piece { text: passage.text, news: lean(passage) });
     pieces.filter(|piece| piece.news.abs() > 0.1).collect()
 }
 

@@ -2,6 +2,7 @@
 
 mod cases;
 mod draft;
+mod evaluate;
 mod odd;
 mod stage;
 

@@ -68,7 +68,8 @@ fn check_flags(args: &EvaluateArgs) -> Result<(), CliError> {
     if args.run.panel.judges.is_empty() {
         return Ok(());
     }
-    Err(CliError::usage("evaluate has no judges to choose").hint(format!("its seats are {}; say who sits there with -m SEAT=MODEL", ROLES.join(", "))))
+    Err(CliError::usage("evaluate has no judges to choose")
+        .hint(format!("its seats are {}; say who sits there with -m SEAT=MODEL", ROLES.join(", "))))
 }
 
 /// Whether somebody has to score the idea first. Checks the idea on the way, before a panel is looked for.
@@ -90,7 +91,8 @@ fn seat(app: &App, args: &EvaluateArgs, panel: Panel, needs_evaluator: bool) -> 
         // A panel of judges from the configuration: its models can sit here as well.
         let models: Vec<Arc<str>> = agents.iter().map(|agent| agent.model.clone()).collect();
         let seats = wanted.iter().zip(models.iter().cycle());
-        agents = seats.map(|(role, model)| Ok(roles::find(&app.project(), role)?.played_by(model.clone()))).collect::<Result<_, CliError>>()?;
+        agents =
+            seats.map(|(role, model)| Ok(roles::find(&app.project(), role)?.played_by(model.clone()))).collect::<Result<_, CliError>>()?;
         chosen = format!("{chosen}, its models seated as {}", wanted.join(", "));
     }
     if fits(&agents) {

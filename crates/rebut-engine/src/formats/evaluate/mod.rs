@@ -147,7 +147,8 @@ async fn hear(debate: &Debate, case: &Case, seats: &Seats<'_>, hearing: &mut Hea
         return skip(debate, hearing, &judging, round, absent.join(", ")).await;
     }
     let judged = in_both_orders(debate, &judging, seats.arbiter, |order| case.judge(debate, seats.arbiter, &round, order)).await?;
-    let absent: Vec<String> = judged.absent().map(|absence| missing("arbiter", absence)).collect();
+    let mut absent: Vec<String> = judged.absent().map(|absence| missing("arbiter", absence)).collect();
+    absent.dedup();
     if !judged.is_complete() {
         return skip(debate, hearing, &judging, round, absent.join(", ")).await;
     }
@@ -203,9 +204,9 @@ fn outcome(debate: &Debate, case: &Case, hearing: Hearing, stopped: Option<Limit
     })
 }
 
-/// Who is missing, at which turn and why.
+/// Who is missing, and why. At which turn stands among the absences.
 fn missing(who: &str, absence: &Absence) -> String {
-    format!("the {who} is missing ({} at {})", absence.reason, absence.turn)
+    format!("the {who} is missing ({})", absence.reason)
 }
 
 /// Whether everybody who was asked lacks a key, a model or somebody at the terminal.

@@ -311,8 +311,15 @@ fn answers(said: Option<&Answers>, other: &str, round: u32, source: &Source) -> 
 fn with_names(text: &str, order: Order) -> String {
     let mut named = on_one_line(text);
     for (place, number) in ["1", "2"].iter().enumerate() {
+        let side = SIDES[order.at(place)];
         for word in ["Side", "side", "SIDE"] {
-            named = named.replace(&format!("{word} {number}"), &format!("the {}", SIDES[order.at(place)]));
+            let shown = format!("{word} {number}");
+            named = named.replace(&format!(". {shown}"), &format!(". The {side}"));
+            named = match named.strip_prefix(&shown) {
+                Some(rest) => format!("The {side}{rest}"),
+                None => named,
+            };
+            named = named.replace(&shown, &format!("the {side}"));
         }
     }
     named
@@ -329,9 +336,9 @@ mod tests {
 
     #[test]
     fn sides_are_called_by_their_names_in_either_order() {
-        let text = "Side 1 shows it;\nside 2 only says so.";
-        assert_eq!(with_names(text, Order::Forwards), "the advocate shows it; the challenger only says so.");
-        assert_eq!(with_names(text, Order::Backwards), "the challenger shows it; the advocate only says so.");
+        let text = "Side 1 shows it;\nside 2 only says so. Side 2 loses.";
+        assert_eq!(with_names(text, Order::Forwards), "The advocate shows it; the challenger only says so. The challenger loses.");
+        assert_eq!(with_names(text, Order::Backwards), "The challenger shows it; the advocate only says so. The advocate loses.");
     }
 
     #[test]
