@@ -89,6 +89,10 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("operator", include_str!("../prompts/roles/operator.md")),
     ("adversary", include_str!("../prompts/roles/adversary.md")),
     ("persona-writer", include_str!("../prompts/roles/persona-writer.md")),
+    ("advocate", include_str!("../prompts/roles/advocate.md")),
+    ("challenger", include_str!("../prompts/roles/challenger.md")),
+    ("arbiter", include_str!("../prompts/roles/arbiter.md")),
+    ("evaluator", include_str!("../prompts/roles/evaluator.md")),
 ];
 
 impl Role {

@@ -58,6 +58,11 @@ pub struct Gathered {
 
 /// Gathers the named files and directories; `-` is standard input. A denied file named outright is an error.
 pub fn gather(names: &[PathBuf], deny: &[String]) -> Result<Gathered, CliError> {
+    gather_without(names, deny, &[])
+}
+
+/// The same, passing over some files and directories below those that are named.
+pub fn gather_without(names: &[PathBuf], deny: &[String], without: &[PathBuf]) -> Result<Gathered, CliError> {
     let mut gathered = Gathered::default();
     for name in names {
         if name.as_os_str() == "-" {
@@ -69,7 +74,7 @@ pub fn gather(names: &[PathBuf], deny: &[String]) -> Result<Gathered, CliError> 
                 .map_err(|error| CliError::failed(format!("cannot read standard input: {error}")))?;
             gathered.add("standard input", &String::from_utf8_lossy(&bytes), names.len() > 1)?;
         } else if name.is_dir() {
-            gathered.walk(name, deny)?;
+            gathered.walk(name, deny, without)?;
         } else {
             gathered.read_named(name, deny, names.len() > 1)?;
         }
@@ -91,7 +96,7 @@ impl Gathered {
         self.add(&path.display().to_string(), &text, titled)
     }
 
-    fn walk(&mut self, dir: &Path, deny: &[String]) -> Result<(), CliError> {
+    fn walk(&mut self, dir: &Path, deny: &[String], without: &[PathBuf]) -> Result<(), CliError> {
         let entries = std::fs::read_dir(dir).map_err(|error| CliError::file("read", dir, &error))?;
         let mut paths: Vec<PathBuf> = entries
             .collect::<Result<Vec<_>, _>>()
@@ -100,14 +105,14 @@ impl Gathered {
             .map(std::fs::DirEntry::path)
             .collect();
         paths.sort();
-        for path in paths {
+        for path in paths.into_iter().filter(|path| !without.iter().any(|other| is_same(path, other))) {
             let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
             if is_denied(&path, deny) {
                 self.left_out.push((path, "may hold secrets"));
             } else if hidden || path.is_symlink() {
                 self.left_out.push((path, "hidden or a link"));
             } else if path.is_dir() {
-                self.walk(&path, deny)?;
+                self.walk(&path, deny, without)?;
             } else {
                 match std::fs::read(&path).map_err(|error| CliError::file("read", &path, &error)).map(String::from_utf8)? {
                     Ok(text) => {
@@ -135,6 +140,11 @@ impl Gathered {
         }
         Ok(())
     }
+}
+
+/// Whether two paths lead to the same file, however they are written.
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
 /// Whether any part of a path matches a denied pattern.

@@ -12,6 +12,7 @@ mod dry;
 mod error;
 mod estimate;
 mod human;
+mod idea;
 mod live;
 mod output;
 mod paint;

@@ -4,6 +4,7 @@ pub mod arms;
 pub mod challenge;
 pub mod consensus;
 pub mod decide;
+pub mod evaluate;
 mod hearing;
 pub mod question;
 pub mod triage;
@@ -97,7 +98,7 @@ impl Foreseen {
 
 /// Every format there is.
 pub const FORMATS: &[Format] =
-    &[decide::FORMAT, triage::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT, challenge::FORMAT];
+    &[decide::FORMAT, challenge::FORMAT, evaluate::FORMAT, triage::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT];
 
 impl Format {
     /// The format of that name.

@@ -5,6 +5,7 @@ mod arms;
 mod case;
 mod challenge;
 mod draft;
+mod evaluate;
 mod lexicon;
 mod names;
 mod panel;
@@ -18,7 +19,7 @@ mod words;
 
 use rebut_engine::model::{Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage};
 
-/// Answers the turns of decide, of the control arms and of challenge without any model: the same input always gives the same output.
+/// Answers the turns of every format without any model: the same input always gives the same output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RehearsalModel;
 
@@ -32,6 +33,10 @@ impl Model for RehearsalModel {
             "recommendation" => speech::recommend(request.agent, request.prompt),
             "response" => rebuttal::respond(request.agent, request.prompt),
             "answer" => arms::answer(request.agent, request.prompt),
+            "category_scores" => Ok(evaluate::scores(request.prompt)),
+            "topic_arguments" => Ok(evaluate::arguments(request.agent, request.prompt)),
+            "topic_answers" => Ok(evaluate::answers(request.agent, request.prompt)),
+            "topic_verdict" => Ok(evaluate::verdict(request.prompt)),
             "option_draft" => Ok(draft::options(request.prompt)),
             "ready" => Ok(challenge::ready(request.agent)),
             "opening" => challenge::opening(request.agent, request.prompt),

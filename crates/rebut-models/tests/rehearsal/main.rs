@@ -3,6 +3,7 @@
 mod cases;
 mod challenge;
 mod draft;
+mod evaluate;
 mod odd;
 mod stage;
 

@@ -3,6 +3,7 @@
 mod asking;
 mod bench;
 mod challenging;
+mod evaluate;
 mod kept;
 mod machine;
 mod voting;
@@ -10,6 +11,7 @@ mod voting;
 pub use asking::*;
 pub use bench::*;
 pub use challenging::*;
+pub use evaluate::*;
 pub use kept::*;
 pub use machine::*;
 pub use voting::*;
@@ -23,7 +25,7 @@ use std::path::PathBuf;
 #[command(name = "rebut", version, about, arg_required_else_help = false)]
 #[command(override_usage = "rebut [OPTIONS] <QUESTION>\n       rebut [GLOBAL OPTIONS] <COMMAND> …")]
 #[command(
-    after_help = "Exit codes: 0 decided · 1 failed · 2 usage · 3 contested · 4 no model · 5 limit reached · 7 gate rejected · 130 interrupted"
+    after_help = "Exit codes: 0 decided · 1 failed · 2 usage · 3 contested · 4 no model · 5 limit reached · 6 below --fail-on · 7 gate rejected · 130 interrupted"
 )]
 pub struct Cli {
     /// What to do; without it, QUESTION is routed to a format.
@@ -102,6 +104,8 @@ pub enum Command {
     Decide(Box<AskArgs>),
     /// Propose a position and let experts of different angles attack it until it stands
     Challenge(Box<ChallengeArgs>),
+    /// Debate an idea topic by topic and see its scores move: advocate, challenger, arbiter
+    Evaluate(Box<EvaluateArgs>),
     /// Ask one agent, once
     Single(Box<AskArgs>),
     /// Ask for independent answers and count them

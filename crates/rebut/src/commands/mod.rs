@@ -9,6 +9,7 @@ mod challenge;
 mod config;
 mod demo;
 mod doctor;
+mod evaluate;
 pub mod follow;
 mod keep;
 mod look;
@@ -39,6 +40,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         None => ask::route(&global, cli.ask).await,
         Some(Command::Decide(args)) => ask::ask("decide", &global, *args).await,
         Some(Command::Challenge(args)) => challenge::run(&global, *args).await,
+        Some(Command::Evaluate(args)) => evaluate::run(&global, *args).await,
         Some(Command::Single(args)) => ask::ask("single", &global, *args).await,
         Some(Command::Poll(args)) => ask::ask("poll", &global, *args).await,
         Some(Command::Society(args)) => ask::ask("society", &global, *args).await,

@@ -5,7 +5,7 @@ use rebut_engine::{
     agent::Effort,
     formats::{
         arms::{poll, single, society},
-        challenge, decide, triage,
+        challenge, decide, evaluate, triage,
     },
 };
 use rebut_models::{CliData, ProviderData};
@@ -38,6 +38,9 @@ pub struct ConfigFile {
     /// Settings of challenge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub challenge: Option<Partial<challenge::Config>>,
+    /// Settings of evaluate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evaluate: Option<Partial<evaluate::Config>>,
     /// Settings of triage with a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub triage: Option<Partial<triage::Config>>,

@@ -119,6 +119,7 @@ fn check(file: Option<&Path>, text: &str) -> Result<(), CliError> {
     })?;
     let sections = [
         ("decide", parsed.decide.map(toml::Table::try_from)),
+        ("evaluate", parsed.evaluate.map(toml::Table::try_from)),
         ("triage", parsed.triage.map(toml::Table::try_from)),
         ("single", parsed.single.map(toml::Table::try_from)),
         ("poll", parsed.poll.map(toml::Table::try_from)),

@@ -9,6 +9,7 @@ mod crash;
 mod decide;
 mod doctor;
 mod endpoint;
+mod evaluate;
 mod hostile;
 mod later;
 mod learning;

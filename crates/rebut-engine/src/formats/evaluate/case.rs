@@ -1,0 +1,285 @@
+//! What is evaluated and how: the idea, prior scores, red-team challenges, topics, settings, and who sits where. Checked before anybody is asked.
+
+use super::scores::Bounds;
+use crate::{agent::Agent, clean::on_one_line, nearest::nearest};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What is evaluated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The idea's name.
+    pub title: String,
+    /// The idea: all that quotations are looked up in.
+    pub idea: String,
+    /// Scores it has already, by category. The evaluator gives those that are missing.
+    #[serde(default)]
+    pub scores: BTreeMap<String, Prior>,
+    /// What a red team found; the challenger is told.
+    #[serde(default)]
+    pub challenges: Vec<RedTeam>,
+    /// What is debated, instead of the topics of the settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topics: Option<Vec<Topic>>,
+}
+
+/// A score from before the debate. A bare number is a score without a confidence.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "PriorAsWritten")]
+pub struct Prior {
+    /// From 1 to 10.
+    pub score: f64,
+    /// How sure it is, from 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum PriorAsWritten {
+    Bare(f64),
+    Full {
+        score: f64,
+        #[serde(default)]
+        confidence: Option<f64>,
+    },
+}
+
+impl From<PriorAsWritten> for Prior {
+    fn from(written: PriorAsWritten) -> Self {
+        match written {
+            PriorAsWritten::Bare(score) => Self { score, confidence: None },
+            PriorAsWritten::Full { score, confidence } => Self { score, confidence },
+        }
+    }
+}
+
+/// Something a red team holds against the idea. A bare text bears on every category.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "RedTeamAsWritten")]
+pub struct RedTeam {
+    /// What.
+    pub text: String,
+    /// Which category it bears on; every one if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum RedTeamAsWritten {
+    Bare(String),
+    Full {
+        text: String,
+        #[serde(default)]
+        category: Option<String>,
+    },
+}
+
+impl From<RedTeamAsWritten> for RedTeam {
+    fn from(written: RedTeamAsWritten) -> Self {
+        match written {
+            RedTeamAsWritten::Bare(text) => Self { text, category: None },
+            RedTeamAsWritten::Full { text, category } => Self { text, category },
+        }
+    }
+}
+
+/// What one round is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Topic {
+    /// Its name.
+    pub name: String,
+    /// The category whose score it may change.
+    pub category: String,
+    /// What the advocate stands for.
+    pub advocate_position: String,
+    /// What the challenger stands for.
+    pub challenger_position: String,
+}
+
+/// The settings of evaluate, with the defaults of its preset.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Seconds an agent has for one turn.
+    pub timeout_per_agent: u64,
+    /// Arguments a side may bring on one topic at most.
+    pub max_arguments: usize,
+    /// How far one verdict may move a score.
+    pub max_score_change: f64,
+    /// How far the sum of all moves of scores may go.
+    pub max_total_change: f64,
+    /// How far one verdict may move the confidence in a score.
+    pub max_confidence_change: f64,
+    /// How far the sum of all moves of confidences may go.
+    pub max_total_confidence_change: f64,
+    /// What is debated, in order.
+    pub topics: Vec<Topic>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        toml::from_str(super::FORMAT.preset).expect("the compiled-in preset is tested to be valid")
+    }
+}
+
+impl Config {
+    /// Reads settings and checks their ranges.
+    pub fn parse(config: &Value) -> Result<Self, String> {
+        let config = Self::deserialize(config).map_err(|error| format!("evaluate: {error}"))?;
+        if !(1..=86_400).contains(&config.timeout_per_agent) {
+            return Err(format!("timeout_per_agent must be 1 to 86400 seconds, not {}", config.timeout_per_agent));
+        }
+        if !(1..=20).contains(&config.max_arguments) {
+            return Err(format!("max_arguments must be 1 to 20, not {}", config.max_arguments));
+        }
+        let ranges = [
+            ("max_score_change", config.max_score_change, 9.0),
+            ("max_total_change", config.max_total_change, 1000.0),
+            ("max_confidence_change", config.max_confidence_change, 1.0),
+            ("max_total_confidence_change", config.max_total_confidence_change, 100.0),
+        ];
+        for (key, value, most) in ranges {
+            if !(0.0..=most).contains(&value) {
+                return Err(format!("{key} must be 0 to {most}, not {value}"));
+            }
+        }
+        check_topics(&config.topics).map_err(|problem| format!("topics: {problem}"))?;
+        Ok(config)
+    }
+
+    /// How far verdicts may move things.
+    pub fn bounds(&self) -> Bounds {
+        Bounds::new(self.max_score_change, self.max_total_change, self.max_confidence_change, self.max_total_confidence_change)
+    }
+}
+
+impl Input {
+    /// Reads the input and checks it against the topics that will be debated, which it gives too.
+    pub fn parse(input: &Value, config: &Config) -> Result<(Self, Vec<Topic>), String> {
+        let input = Self::deserialize(input).map_err(|error| format!("the input: {error}"))?;
+        if input.title.trim().is_empty() {
+            return Err("the idea has no title".to_owned());
+        }
+        if input.idea.trim().is_empty() {
+            return Err("the idea is empty".to_owned());
+        }
+        let topics = input.topics.clone().unwrap_or_else(|| config.topics.clone());
+        check_topics(&topics).map_err(|problem| format!("topics: {problem}"))?;
+        for (category, prior) in &input.scores {
+            check_category(category, &topics).map_err(|problem| format!("scores: {problem}"))?;
+            check_prior(category, prior)?;
+        }
+        for (number, challenge) in (1..).zip(&input.challenges) {
+            if challenge.text.trim().is_empty() {
+                return Err(format!("challenge {number} has no text"));
+            }
+            if let Some(category) = &challenge.category {
+                check_category(category, &topics).map_err(|problem| format!("challenge {number}: {problem}"))?;
+            }
+        }
+        Ok((input, topics))
+    }
+}
+
+/// The categories that topics are about, each once, in their order.
+pub fn categories(topics: &[Topic]) -> Vec<&str> {
+    let mut found: Vec<&str> = Vec::new();
+    for topic in topics {
+        if !found.contains(&topic.category.as_str()) {
+            found.push(&topic.category);
+        }
+    }
+    found
+}
+
+/// The most topics one debate takes.
+const MOST_TOPICS: usize = 20;
+
+fn check_topics(topics: &[Topic]) -> Result<(), String> {
+    if !(1..=MOST_TOPICS).contains(&topics.len()) {
+        return Err(format!("{} topics; give 1 to {MOST_TOPICS}", topics.len()));
+    }
+    for (number, topic) in topics.iter().enumerate() {
+        let fields = [
+            ("name", &topic.name),
+            ("category", &topic.category),
+            ("advocate_position", &topic.advocate_position),
+            ("challenger_position", &topic.challenger_position),
+        ];
+        if let Some((field, _)) = fields.iter().find(|(_, text)| text.trim().is_empty()) {
+            return Err(format!("topic {} has no {field}", number + 1));
+        }
+        if topics[..number].iter().any(|earlier| earlier.name.trim().eq_ignore_ascii_case(topic.name.trim())) {
+            return Err(format!("`{}` is there twice; each topic is debated once", on_one_line(&topic.name)));
+        }
+    }
+    Ok(())
+}
+
+/// A category that no topic is about would be silently left alone, which nobody who wrote it wants.
+fn check_category(category: &str, topics: &[Topic]) -> Result<(), String> {
+    let known = categories(topics);
+    if known.contains(&category) {
+        return Ok(());
+    }
+    let meant = nearest(category, known.iter().copied()).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+    Err(format!("no topic is about the category `{}`{meant} Known: {}", on_one_line(category), on_one_line(&known.join(", "))))
+}
+
+fn check_prior(category: &str, prior: &Prior) -> Result<(), String> {
+    let category = on_one_line(category);
+    if !(1.0..=10.0).contains(&prior.score) {
+        return Err(format!("scores: `{category}` is {}; a score is from 1 to 10", prior.score));
+    }
+    match prior.confidence {
+        Some(confidence) if !(0.0..=1.0).contains(&confidence) => {
+            Err(format!("scores: the confidence of `{category}` is {confidence}; it is from 0 to 1"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Who sits where.
+#[derive(Clone, Copy, Debug)]
+pub struct Seats<'a> {
+    /// Who defends the idea, and who attacks it.
+    pub sides: [&'a Agent; 2],
+    /// Who judges.
+    pub arbiter: &'a Agent,
+    /// Who scores what has no score.
+    pub evaluator: Option<&'a Agent>,
+}
+
+/// The names of the two sides, in the order they always stand in.
+pub const SIDES: [&str; 2] = ["advocate", "challenger"];
+
+/// Every seat: what roles are called.
+pub const ROLES: [&str; 4] = ["advocate", "challenger", "arbiter", "evaluator"];
+
+impl<'a> Seats<'a> {
+    /// Seats agents by their roles. The evaluator's seat may stay empty unless `needs_evaluator`.
+    pub fn of(agents: &'a [Agent], needs_evaluator: bool) -> Result<Self, String> {
+        if let Some(other) = agents.iter().find(|agent| !ROLES.contains(&&*agent.role)) {
+            return Err(format!("evaluate has no seat for the role `{}`; it has {}", on_one_line(&other.role), ROLES.join(", ")));
+        }
+        let seat = |role: &str| {
+            let mut found = agents.iter().filter(|agent| &*agent.role == role);
+            match (found.next(), found.next()) {
+                (_, Some(_)) => Err(format!("evaluate takes one {role}, not several")),
+                (agent, None) => Ok(agent),
+            }
+        };
+        let must = |role: &str| seat(role)?.ok_or_else(|| format!("evaluate needs an agent with the role `{role}`"));
+        let evaluator = match needs_evaluator {
+            true => Some(must("evaluator").map_err(|problem| format!("{problem}: not every category has a score"))?),
+            false => seat("evaluator")?,
+        };
+        Ok(Self { sides: [must(SIDES[0])?, must(SIDES[1])?], arbiter: must("arbiter")?, evaluator })
+    }
+}

@@ -1,0 +1,252 @@
+//! Evaluate: on each topic an advocate and a challenger argue about an idea and answer each other; an arbiter judges in both orders, and scores move by that.
+
+mod asking;
+pub mod case;
+pub mod evidence;
+mod reading;
+pub mod replies;
+pub mod result;
+pub mod scores;
+
+pub use case::{Config, Input, Prior, ROLES, RedTeam, Topic};
+pub use result::EvaluateResult;
+
+use crate::{
+    agent::Agent,
+    debate::{Debate, Step},
+    error::Halt,
+    event::{Event, Limits},
+    family::families,
+    formats::{Foreseen, Format, Run},
+    model::FaultKind,
+    moves::{
+        exchange::{Steps, exchange},
+        judge::{in_both_orders, judges_own_family},
+    },
+    outcome::{Absence, Ending, LimitMet, Outcome},
+    prompt::Template,
+    reply::Schema,
+};
+use asking::Case;
+use case::{Seats, categories};
+use replies::{Answers, Arguments, CategoryScores, Judgement};
+use result::{Evaluated, TopicRound};
+use scores::{Board, Judged, Winner};
+use serde_json::Value;
+use std::{collections::BTreeMap, sync::Arc};
+
+/// The row of the table of formats.
+pub const FORMAT: Format = Format {
+    name: "evaluate",
+    version: 1,
+    about: "An advocate and a challenger argue about an idea topic by topic; an arbiter judges, and scores move by that.",
+    preset: include_str!("../../../presets/evaluate.toml"),
+    prompts: &[
+        (asking::Score::FILE, asking::Score::SOURCE),
+        (asking::Argue::FILE, asking::Argue::SOURCE),
+        (asking::Reply::FILE, asking::Reply::SOURCE),
+        (asking::Judge::FILE, asking::Judge::SOURCE),
+        (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE),
+    ],
+    replies: || vec![Schema::of::<CategoryScores>(), Schema::of::<Arguments>(), Schema::of::<Answers>(), Schema::of::<Judgement>()],
+    check,
+    check_config: |config| Config::parse(config).map(drop),
+    limits: |config| {
+        let seconds = config.get("timeout_per_agent").and_then(Value::as_u64);
+        Limits { turn_seconds: seconds.unwrap_or(Limits::default().turn_seconds), ..Limits::default() }
+    },
+    // The arbiter's two orders: whoever argued should also be judged.
+    closing_calls: 2,
+    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
+    choices: |_| Vec::new(),
+    foresee,
+    reading: Some(reading::READING),
+};
+
+/// What was heard and how scores stand.
+struct Hearing {
+    board: Board,
+    evaluation: BTreeMap<String, Evaluated>,
+    /// Why there are categories without a score.
+    unscored: String,
+    rounds: Vec<TopicRound>,
+    own_family: bool,
+}
+
+/// The rules.
+pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
+    let case = Case::of(debate)?;
+    let seats = Seats::of(debate.agents(), !case.unscored().is_empty()).map_err(Halt::Broken)?;
+    let mut hearing = Hearing {
+        board: case.board(),
+        evaluation: BTreeMap::new(),
+        unscored: String::new(),
+        rounds: Vec::new(),
+        own_family: judges_own_model(&seats),
+    };
+    match hear_all(debate, &case, &seats, &mut hearing).await {
+        Ok(()) => outcome(debate, &case, hearing, None),
+        // What was judged so far stands; with more to use it goes on from here.
+        Err(Halt::Stopped(stop)) => outcome(debate, &case, hearing, Some(stop)),
+        Err(halt) => Err(halt),
+    }
+}
+
+/// Scores what has no score, then hears topic after topic: each verdict's move is bounded by those before it.
+async fn hear_all(debate: &Debate, case: &Case, seats: &Seats<'_>, hearing: &mut Hearing) -> Result<(), Halt> {
+    score_the_rest(debate, case, seats, hearing).await?;
+    for (number, topic) in (1..).zip(&case.topics) {
+        let round = TopicRound::open(number, topic, hearing.board.now(&topic.category).map(|(score, _)| score));
+        let round = hear(debate, case, seats, hearing, round).await?;
+        hearing.rounds.push(round);
+    }
+    Ok(())
+}
+
+/// The evaluator scores the categories that came without a score. If it is missing they stay without one.
+async fn score_the_rest(debate: &Debate, case: &Case, seats: &Seats<'_>, hearing: &mut Hearing) -> Result<(), Halt> {
+    let wanted = case.unscored();
+    let Some(evaluator) = seats.evaluator.filter(|_| !wanted.is_empty()) else { return Ok(()) };
+    match debate.turn(&Step::once("score", 0), evaluator, case.score(debate, evaluator, wanted)).await? {
+        Ok(said) => {
+            for score in &said.reply.scores {
+                hearing.board.put(&score.category, score.score, score.confidence);
+                hearing.evaluation.insert(score.category.clone(), Evaluated::of(score, &case.source));
+            }
+        }
+        Err(absence) => hearing.unscored = missing("evaluator", &absence),
+    }
+    Ok(())
+}
+
+/// One topic: both sides argue, both answer, the arbiter judges in both orders, the score moves.
+async fn hear(debate: &Debate, case: &Case, seats: &Seats<'_>, hearing: &mut Hearing, mut round: TopicRound) -> Result<TopicRound, Halt> {
+    let number = round.round;
+    let Some(stake) = hearing.board.now(&round.target_category) else {
+        round.skip(format!("there is no score to change, {}", hearing.unscored));
+        return Ok(round);
+    };
+    let evaluation = asking::evaluation_text(&round.target_category, stake, &hearing.evaluation);
+    let steps = Steps { argue: Step::numbered("argue", number), answer: Step::numbered("rebuttal", number) };
+    let exchanged = exchange(
+        debate,
+        &steps,
+        seats.sides,
+        |side, notes| case.argue(debate, (side, seats.sides[side]), notes, &round, &evaluation),
+        |side, notes, own, other| {
+            let heard = round.with_arguments(side, own, other, &case.source);
+            case.answer(debate, (side, seats.sides[side]), notes, &heard)
+        },
+    )
+    .await?;
+    round.hear(&exchanged, &case.source);
+    let judging = Step::numbered("judge", number).closing();
+    let names = case::SIDES.iter().zip(&exchanged.sides);
+    let absent: Vec<String> = names.filter_map(|(name, side)| side.missing.as_ref().map(|absence| missing(name, absence))).collect();
+    if !exchanged.is_complete() {
+        return skip(debate, hearing, &judging, round, absent.join(", ")).await;
+    }
+    let judged = in_both_orders(debate, &judging, seats.arbiter, |order| case.judge(debate, seats.arbiter, &round, order)).await?;
+    let mut absent: Vec<String> = judged.absent().map(|absence| missing("arbiter", absence)).collect();
+    absent.dedup();
+    if !judged.is_complete() {
+        return skip(debate, hearing, &judging, round, absent.join(", ")).await;
+    }
+    let ruling = round.judge(&judged, hearing.own_family);
+    let verdict = Judged {
+        winner: Winner::of(judged.winner()),
+        confidence: ruling.confidence,
+        weight: judged.winner().map_or(0.0, |side| round.weight_of(side)),
+    };
+    debate.note(judging.place(None), Event::VerdictRecorded(Arc::new(ruling))).await?;
+    if let Some(adjusted) = hearing.board.apply(&round.target_category, &round.topic, &verdict) {
+        round.adjust(&adjusted);
+        debate.note(judging.place(None), Event::ScoreAdjusted(Arc::new(adjusted))).await?;
+    }
+    Ok(round)
+}
+
+/// Leaves the score as it is: nobody who is missing loses or wins by it.
+async fn skip(debate: &Debate, hearing: &mut Hearing, step: &Step, mut round: TopicRound, why: String) -> Result<TopicRound, Halt> {
+    if let Some(adjusted) = hearing.board.skip(&round.target_category, &round.topic, &why) {
+        round.adjust(&adjusted);
+        debate.note(step.place(None), Event::ScoreAdjusted(Arc::new(adjusted))).await?;
+    }
+    round.skip(why);
+    Ok(round)
+}
+
+/// How it ends; `stopped` says why it goes no further for now.
+fn outcome(debate: &Debate, case: &Case, hearing: Hearing, stopped: Option<LimitMet>) -> Result<Outcome, Halt> {
+    let absences = debate.absences();
+    let judged = hearing.rounds.iter().filter(|round| !round.arbiter_verdict.skipped).count();
+    let ending = match &stopped {
+        Some(_) => Ending::Stopped,
+        None if judged > 0 => Ending::Completed,
+        None if nobody_could_be_asked(&absences) => Ending::NoModel,
+        None => Ending::NoQuorum,
+    };
+    let result = EvaluateResult {
+        title: case.input.title.clone(),
+        scores: hearing.board.scores(),
+        totals: hearing.board.totals(),
+        strongest: result::strongest(&hearing.rounds),
+        evaluation: hearing.evaluation,
+        own_family: hearing.own_family,
+        rounds: hearing.rounds,
+    };
+    let stands = reading::summary(&result, case.topics.len());
+    Ok(Outcome {
+        summary: stopped.as_ref().map_or_else(|| stands.clone(), |stop| format!("{}; so far {stands}", stop.why)),
+        stopped,
+        result: serde_json::to_value(result).map_err(|error| Halt::Broken(error.to_string()))?,
+        ..Outcome::without_result(ending, "", absences)
+    })
+}
+
+/// Who is missing, and why. At which turn stands among the absences.
+fn missing(who: &str, absence: &Absence) -> String {
+    format!("the {who} is missing ({})", absence.reason)
+}
+
+/// Whether everybody who was asked lacks a key, a model or somebody at the terminal.
+fn nobody_could_be_asked(absences: &[Absence]) -> bool {
+    let is_absent = |absence: &Absence| matches!(absence.reason, FaultKind::Auth | FaultKind::NotFound | FaultKind::Unavailable);
+    !absences.is_empty() && absences.iter().all(is_absent)
+}
+
+/// Whether the arbiter judges its own family. Scripts, people and the rehearsal have none.
+fn judges_own_model(seats: &Seats<'_>) -> bool {
+    !families(std::slice::from_ref(seats.arbiter)).is_empty() && judges_own_family(seats.arbiter, seats.sides)
+}
+
+fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
+    let config = Config::parse(config)?;
+    let (input, topics) = Input::parse(input, &config)?;
+    Seats::of(agents, lacks_scores(&input, &topics))?;
+    Ok(input.title)
+}
+
+fn lacks_scores(input: &Input, topics: &[Topic]) -> bool {
+    categories(topics).iter().any(|category| !input.scores.contains_key(*category))
+}
+
+fn foresee(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
+    let config = Config::parse(config)?;
+    let (input, topics) = Input::parse(input, &config)?;
+    let needs_evaluator = lacks_scores(&input, &topics);
+    let seats = Seats::of(agents, needs_evaluator)?;
+    let call = |who: &Agent, hears: usize| Foreseen {
+        agent: agents.iter().position(|agent| agent.name == who.name).unwrap_or_default(),
+        hears,
+        is_sure: true,
+    };
+    let mut calls: Vec<Foreseen> = seats.evaluator.filter(|_| needs_evaluator).map(|evaluator| call(evaluator, 0)).into_iter().collect();
+    for _ in &topics {
+        // Both argue blind, both read both, the arbiter reads everything twice.
+        calls.extend(seats.sides.map(|side| call(side, 0)));
+        calls.extend(seats.sides.map(|side| call(side, 2)));
+        calls.extend([4, 4].map(|hears| call(seats.arbiter, hears)));
+    }
+    Ok(calls)
+}

@@ -1,0 +1,166 @@
+//! `rebut evaluate`: from an idea on disk to a debate about it, and what is written beside the idea.
+
+use super::{
+    begin::{self, Prepared},
+    follow,
+};
+use crate::{
+    app::App,
+    cli::{EvaluateArgs, Form, GlobalArgs},
+    error::CliError,
+    idea::{self, Idea},
+    output,
+    paint::Paint,
+    panel::{self, Panel},
+    roles,
+};
+use rebut_engine::{
+    DebateId, Desk,
+    agent::Agent,
+    family::family_of,
+    formats::evaluate::{Config, EvaluateResult, FORMAT, Input, ROLES, case::categories},
+};
+use serde::Deserialize;
+use std::{path::Path, sync::Arc};
+
+/// The exit code of an idea that scores less than was asked for.
+const BELOW: u8 = 6;
+
+/// `rebut evaluate`.
+pub async fn run(global: &GlobalArgs, args: EvaluateArgs) -> Result<u8, CliError> {
+    check_flags(&args)?;
+    let app = App::open(global, &args.run.panel.set)?;
+    output::check_files(&args.run.output)?;
+    let idea = idea::read(&args, &app.config.deny)?;
+    if !global.quiet {
+        let paint = Paint::stderr(global.color);
+        idea.remarks.iter().for_each(|remark| eprintln!("{}", paint.faint(remark)));
+    }
+    let config = app.config.format(FORMAT.name)?;
+    let needs_evaluator = lacks_scores(&idea, &config)?;
+    let registry = Arc::new(app.registry()?);
+    let panel = begin::panel(&app, &registry, &args.run, &ROLES).await?;
+    let seated = seat(&app, &args, panel, needs_evaluator)?;
+    let prepared = Prepared::new(&app, registry, &args.run, (FORMAT.name, &idea.input, config), (seated.agents, seated.chosen))?;
+    if let Some(code) = prepared.foresee(&app, &args.run).await? {
+        return Ok(code);
+    }
+    if let Some(dir) = &idea.analysis {
+        output::check_dir(dir)?;
+    }
+    let desk = prepared.desk(&app).await?;
+    let running = desk.start(prepared.start).await?;
+    let id = running.id;
+    let code = follow::follow(&app, &desk, running, &args.run.output).await?;
+    if let Some(dir) = &idea.analysis {
+        write(&desk, id, dir, global).await?;
+    }
+    match code {
+        0 if is_below(&desk, id, &args).await? => Ok(if args.run.output.exit_zero { 0 } else { BELOW }),
+        code => Ok(code),
+    }
+}
+
+fn check_flags(args: &EvaluateArgs) -> Result<(), CliError> {
+    if let Some(score) = args.fail_on.filter(|score| !(1.0..=10.0).contains(score)) {
+        return Err(CliError::usage(format!("--fail-on {score}: a score is from 1 to 10")));
+    }
+    if args.run.panel.judges.is_empty() {
+        return Ok(());
+    }
+    Err(CliError::usage("evaluate has no judges to choose")
+        .hint(format!("its seats are {}; say who sits there with -m SEAT=MODEL", ROLES.join(", "))))
+}
+
+/// Whether somebody has to score the idea first. Checks the idea on the way, before a panel is looked for.
+fn lacks_scores(idea: &Idea, config: &serde_json::Value) -> Result<bool, CliError> {
+    let config = Config::parse(config).map_err(CliError::usage)?;
+    let value = serde_json::to_value(&idea.input).map_err(|error| CliError::failed(error.to_string()))?;
+    let (input, topics) = Input::parse(&value, &config).map_err(CliError::usage)?;
+    Ok(categories(&topics).iter().any(|category| !input.scores.contains_key(*category)))
+}
+
+/// Puts the panel into the seats. Whoever has none, or is not needed, does not take part.
+fn seat(app: &App, args: &EvaluateArgs, panel: Panel, needs_evaluator: bool) -> Result<Panel, CliError> {
+    let wanted = if needs_evaluator { &ROLES[..] } else { &ROLES[..3] };
+    let fits = |agents: &[Agent]| wanted.iter().all(|role| agents.iter().any(|agent| &*agent.role == *role));
+    let flags = &args.run.panel;
+    let was_chosen = flags.panel.is_some() || !flags.models.is_empty();
+    let Panel { mut agents, mut chosen } = panel;
+    if !fits(&agents) && flags.panel.is_none() {
+        // A panel of judges from the configuration: its models can sit here as well.
+        let models: Vec<Arc<str>> = agents.iter().map(|agent| agent.model.clone()).collect();
+        let seats = wanted.iter().zip(models.iter().cycle());
+        agents =
+            seats.map(|(role, model)| Ok(roles::find(&app.project(), role)?.played_by(model.clone()))).collect::<Result<_, CliError>>()?;
+        chosen = format!("{chosen}, its models seated as {}", wanted.join(", "));
+    }
+    if fits(&agents) {
+        agents.retain(|agent| wanted.contains(&&*agent.role));
+    }
+    if !was_chosen {
+        seat_fairly(&mut agents);
+    }
+    Ok(Panel { agents, chosen })
+}
+
+/// An arbiter should not judge its own family. Where there are two families only, both sides speak through the one and the arbiter judges with the other.
+fn seat_fairly(agents: &mut [Agent]) {
+    let model_of = |agents: &[Agent], role: &str| agents.iter().find(|agent| &*agent.role == role).map(|agent| agent.model.clone());
+    let Some(arbiter) = model_of(agents, "arbiter") else { return };
+    let sides: Vec<Arc<str>> = ["advocate", "challenger"].iter().filter_map(|role| model_of(agents, role)).collect();
+    let is_own = |model: &Arc<str>| family_of(model) == family_of(&arbiter);
+    let Some(other) = sides.iter().find(|model| !is_own(model)).filter(|_| sides.iter().any(is_own)).cloned() else { return };
+    for agent in agents.iter_mut().filter(|agent| ["advocate", "challenger"].contains(&&*agent.role)) {
+        agent.model = other.clone();
+    }
+}
+
+/// Writes the transcript and the whole result, also when topics were skipped or a limit was met.
+async fn write(desk: &Desk, id: DebateId, dir: &Path, global: &GlobalArgs) -> Result<(), CliError> {
+    let view = desk.view(id).await?;
+    if view.outcome.is_none() {
+        return Ok(());
+    }
+    let files = [("debate.md", Form::Markdown), ("debate.json", Form::Json)];
+    for (name, form) in files {
+        output::write_file(desk, &view, form, &dir.join(name)).await?;
+    }
+    if !global.quiet {
+        eprintln!("wrote {}, {}", dir.join(files[0].0).display(), dir.join(files[1].0).display());
+    }
+    Ok(())
+}
+
+async fn is_below(desk: &Desk, id: DebateId, args: &EvaluateArgs) -> Result<bool, CliError> {
+    let Some(needed) = args.fail_on else { return Ok(false) };
+    let view = desk.view(id).await?;
+    let result = view.outcome.as_ref().and_then(|outcome| EvaluateResult::deserialize(&outcome.result).ok());
+    let Some(total) = result.and_then(|result| result.totals) else { return Ok(false) };
+    if total.post < needed {
+        eprintln!("the total is {} after the debate, below {needed}", total.post);
+    }
+    Ok(total.post < needed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rebut_engine::agent::Role;
+
+    #[test]
+    fn an_arbiter_is_kept_from_its_own_family_where_that_is_possible() {
+        let rows = [
+            (["openai:gpt-5", "anthropic:claude-x", "ollama:qwen3"], ["openai:gpt-5", "anthropic:claude-x", "ollama:qwen3"]),
+            (["openai:gpt-5", "anthropic:claude-x", "openai:gpt-5"], ["anthropic:claude-x", "anthropic:claude-x", "openai:gpt-5"]),
+            (["openai:gpt-5", "anthropic:claude-x", "cli:claude"], ["openai:gpt-5", "openai:gpt-5", "cli:claude"]),
+            (["openai:gpt-5", "openai:gpt-5-mini", "openai:gpt-5"], ["openai:gpt-5", "openai:gpt-5-mini", "openai:gpt-5"]),
+        ];
+        for (given, expected) in rows {
+            let mut agents: Vec<Agent> =
+                ROLES.iter().zip(given).map(|(role, model)| Role::built_in(role).expect("a built-in role").played_by(model)).collect();
+            seat_fairly(&mut agents);
+            assert_eq!(agents.iter().map(|agent| &*agent.model).collect::<Vec<_>>(), expected, "{given:?}");
+        }
+    }
+}
