@@ -93,6 +93,12 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("challenger", include_str!("../prompts/roles/challenger.md")),
     ("arbiter", include_str!("../prompts/roles/arbiter.md")),
     ("evaluator", include_str!("../prompts/roles/evaluator.md")),
+    ("security", include_str!("../prompts/roles/security.md")),
+    ("testing", include_str!("../prompts/roles/testing.md")),
+    ("clarity", include_str!("../prompts/roles/clarity.md")),
+    ("performance", include_str!("../prompts/roles/performance.md")),
+    ("editor", include_str!("../prompts/roles/editor.md")),
+    ("judge", include_str!("../prompts/roles/judge.md")),
 ];
 
 impl Role {

@@ -7,6 +7,7 @@ pub mod decide;
 pub mod evaluate;
 mod hearing;
 pub mod question;
+pub mod review;
 pub mod triage;
 pub mod weights;
 
@@ -98,7 +99,7 @@ impl Foreseen {
 
 /// Every format there is.
 pub const FORMATS: &[Format] =
-    &[decide::FORMAT, challenge::FORMAT, evaluate::FORMAT, triage::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT];
+    &[decide::FORMAT, challenge::FORMAT, evaluate::FORMAT, review::FORMAT, triage::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT];
 
 impl Format {
     /// The format of that name.

@@ -11,6 +11,7 @@ mod names;
 mod panel;
 mod passages;
 mod rebuttal;
+mod review;
 mod speech;
 mod split;
 mod table;
@@ -44,6 +45,11 @@ impl Model for RehearsalModel {
             "confrontation" => Ok(challenge::confrontation(request.prompt)),
             "rebuttal" => Ok(challenge::rebuttal(request.prompt)),
             "grounds" => Ok(challenge::grounds(request.agent, request.prompt)),
+            "review_critique" => Ok(review::critique(request.agent, request.prompt)),
+            "review_revision" => Ok(review::revise(request.prompt)),
+            "review_argument" => Ok(review::argue(request.prompt)),
+            "review_rebuttal" => Ok(review::rebut(request.prompt)),
+            "review_verdict" => Ok(review::judge(request.prompt)),
             other => Err(Fault::new(
                 FaultKind::Unavailable,
                 format!("the built-in rehearsal cannot play a `{other}` turn; give this agent a model or a script"),

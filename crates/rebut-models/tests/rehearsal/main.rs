@@ -5,6 +5,7 @@ mod challenge;
 mod draft;
 mod evaluate;
 mod odd;
+mod review;
 mod stage;
 
 use rebut_engine::{

@@ -6,6 +6,7 @@ mod challenging;
 mod evaluate;
 mod kept;
 mod machine;
+mod review;
 mod voting;
 
 pub use asking::*;
@@ -14,6 +15,7 @@ pub use challenging::*;
 pub use evaluate::*;
 pub use kept::*;
 pub use machine::*;
+pub use review::*;
 pub use voting::*;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
@@ -25,7 +27,7 @@ use std::path::PathBuf;
 #[command(name = "rebut", version, about, arg_required_else_help = false)]
 #[command(override_usage = "rebut [OPTIONS] <QUESTION>\n       rebut [GLOBAL OPTIONS] <COMMAND> …")]
 #[command(
-    after_help = "Exit codes: 0 decided · 1 failed · 2 usage · 3 contested · 4 no model · 5 limit reached · 6 below --fail-on · 7 gate rejected · 130 interrupted"
+    after_help = "Exit codes: 0 decided · 1 failed · 2 usage · 3 contested · 4 no model · 5 limit reached · 6 --fail-on · 7 gate rejected · 130 interrupted"
 )]
 pub struct Cli {
     /// What to do; without it, QUESTION is routed to a format.
@@ -106,6 +108,8 @@ pub enum Command {
     Challenge(Box<ChallengeArgs>),
     /// Debate an idea topic by topic and see its scores move: advocate, challenger, arbiter
     Evaluate(Box<EvaluateArgs>),
+    /// Review a text or a change: reviewers propose operations, priority merges them, an editor applies them
+    Review(Box<ReviewArgs>),
     /// Ask one agent, once
     Single(Box<AskArgs>),
     /// Ask for independent answers and count them

@@ -16,6 +16,7 @@ mod look;
 mod meta;
 mod models;
 mod retally;
+mod review;
 mod steer;
 mod topology;
 mod triage;
@@ -41,6 +42,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Decide(args)) => ask::ask("decide", &global, *args).await,
         Some(Command::Challenge(args)) => challenge::run(&global, *args).await,
         Some(Command::Evaluate(args)) => evaluate::run(&global, *args).await,
+        Some(Command::Review(args)) => review::run(&global, *args).await,
         Some(Command::Single(args)) => ask::ask("single", &global, *args).await,
         Some(Command::Poll(args)) => ask::ask("poll", &global, *args).await,
         Some(Command::Society(args)) => ask::ask("society", &global, *args).await,

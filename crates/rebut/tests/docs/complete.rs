@@ -28,7 +28,7 @@ fn every_event_setting_role_provider_and_exit_code_is_explained() {
     all_in("docs/src/journal.md", event::KINDS.iter().map(|(kind, _)| format!("`{kind}`")));
     for format in FORMATS.iter().filter(|format| !ON_OTHER_PAGES.contains(&format.name)) {
         let preset: toml::Table = toml::from_str(format.preset).expect("a preset");
-        all_in(&format!("docs/src/{}.md", format.name), preset.keys().map(|key| format!("`{key}`")));
+        all_in(&format!("docs/src/{}.md", format.name), preset.iter().flat_map(|(key, value)| keys(key, value)));
     }
     all_in("docs/src/topologies.md", TOPOLOGIES.iter().map(|kind| format!("| `{}` |", kind.name())));
     for arm in [arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT] {
@@ -49,4 +49,12 @@ fn all_in(page: &str, wanted: impl Iterator<Item = String>) {
     let text = text(page);
     let missing: Vec<String> = wanted.filter(|word| !text.contains(word.as_str())).collect();
     assert!(missing.is_empty(), "{page} does not mention {missing:?}");
+}
+
+/// A setting as the book names it; the settings below it where it is a table.
+fn keys(key: &str, value: &toml::Value) -> Vec<String> {
+    match value {
+        toml::Value::Table(below) => below.keys().map(|inner| format!("`{key}.{inner}`")).collect(),
+        _ => vec![format!("`{key}`")],
+    }
 }
