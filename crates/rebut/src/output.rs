@@ -79,12 +79,14 @@ pub fn form_of(file: &Path) -> Result<Form, CliError> {
     match name.rsplit_once('.').map(|(_, ending)| ending) {
         _ if name.ends_with(".adr.md") => Ok(Form::Adr),
         Some("md" | "markdown") => Ok(Form::Markdown),
+        Some("html" | "htm") => Ok(Form::Html),
+        Some("svg") => Ok(Form::Svg),
         Some("json") => Ok(Form::Json),
         Some("yaml" | "yml") => Ok(Form::Yaml),
         Some("ndjson" | "jsonl") => Ok(Form::Journal),
         _ => {
             Err(CliError::usage(format!("cannot tell the form from `{}`", file.display()))
-                .hint("use .md, .json, .yaml, .adr.md or .ndjson"))
+                .hint("use .html, .md, .json, .yaml, .adr.md, .svg or .ndjson"))
         }
     }
 }
@@ -99,6 +101,8 @@ pub async fn render(desk: &Desk, view: &View, form: Form) -> Result<String, CliE
         }
         Form::Yaml => report::yaml(view).map_err(CliError::usage),
         Form::Adr => report::adr(view).map_err(CliError::usage),
+        Form::Html => Ok(report::html(view)),
+        Form::Svg => report::chart(view).map_err(CliError::usage),
         Form::Journal => {
             let id = view.id.ok_or_else(|| CliError::failed("the debate has no events"))?;
             desk.export(id).await?.to_ndjson().map_err(|error| CliError::failed(error.to_string()))

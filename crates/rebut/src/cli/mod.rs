@@ -126,7 +126,7 @@ pub enum Command {
     Voters(JsonArg),
     /// Add a note that the next round hears
     Note(NoteArgs),
-    /// Write a debate as Markdown, JSON, YAML, decision record or journal
+    /// Write a debate as HTML, Markdown, JSON, YAML, decision record, drawing or journal
     Export(ExportArgs),
     /// Take in a journal file
     Import(ImportArgs),
