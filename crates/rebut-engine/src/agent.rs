@@ -84,6 +84,12 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("effort", include_str!("../prompts/roles/effort.md")),
     ("drafter", include_str!("../prompts/roles/drafter.md")),
     ("neutral", include_str!("../prompts/roles/neutral.md")),
+    ("security", include_str!("../prompts/roles/security.md")),
+    ("testing", include_str!("../prompts/roles/testing.md")),
+    ("clarity", include_str!("../prompts/roles/clarity.md")),
+    ("performance", include_str!("../prompts/roles/performance.md")),
+    ("editor", include_str!("../prompts/roles/editor.md")),
+    ("judge", include_str!("../prompts/roles/judge.md")),
 ];
 
 impl Role {

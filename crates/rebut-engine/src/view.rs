@@ -4,7 +4,7 @@ use crate::{
     DebateId,
     budget::may_be_billed,
     event::{DebateResumed, Event, GateOpened, HumanAnswered, HumanMarked, HumanNoted, Position, Started, Tally, TurnCompleted},
-    facts::{Conflict, PersonaRecorded, Ruling, ScoreAdjusted},
+    facts::{Conflict, MergeRecorded, PersonaRecorded, Ruling, ScoreAdjusted},
     model::{Fault, FaultKind, Usage},
     outcome::{Absence, Ending, Outcome},
     record::Record,
@@ -45,6 +45,8 @@ pub struct View {
     pub scores: Vec<Arc<ScoreAdjusted>>,
     /// Proposals that cannot both be followed.
     pub conflicts: Vec<Conflict>,
+    /// Which proposals stand, once that is decided.
+    pub merge: Option<Arc<MergeRecorded>>,
     /// What people added.
     pub notes: Vec<HumanNoted>,
     /// A gate that waits.
@@ -233,6 +235,7 @@ impl View {
             Event::PersonaRecorded(persona) => self.personas.push((record.agent.clone().unwrap_or_default(), persona)),
             Event::VerdictRecorded(ruling) => self.verdicts.push(ruling),
             Event::ScoreAdjusted(score) => self.scores.push(score),
+            Event::MergeRecorded(merge) => self.merge = Some(merge),
             Event::ConflictsFound(found) => self.conflicts = Arc::unwrap_or_clone(found).conflicts,
             Event::TurnStarted(_) | Event::TurnFailed(_) | Event::TurnCompleted(_) => self.apply_turn(record, event),
             Event::GateOpened(gate) => self.open_gate = Some(*gate),

@@ -5,6 +5,7 @@ pub mod consensus;
 pub mod decide;
 mod hearing;
 pub mod question;
+pub mod review;
 pub mod triage;
 pub mod weights;
 
@@ -95,7 +96,7 @@ impl Foreseen {
 }
 
 /// Every format there is.
-pub const FORMATS: &[Format] = &[decide::FORMAT, triage::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT];
+pub const FORMATS: &[Format] = &[decide::FORMAT, review::FORMAT, triage::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT];
 
 impl Format {
     /// The format of that name.
