@@ -4,6 +4,7 @@ pub mod arms;
 pub mod consensus;
 pub mod decide;
 mod hearing;
+pub mod propose;
 pub mod question;
 pub mod review;
 pub mod triage;
@@ -96,7 +97,7 @@ impl Foreseen {
 }
 
 /// Every format there is.
-pub const FORMATS: &[Format] = &[decide::FORMAT, review::FORMAT, triage::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT];
+pub const FORMATS: &[Format] = &[decide::FORMAT, review::FORMAT, triage::FORMAT, propose::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT];
 
 impl Format {
     /// The format of that name.
