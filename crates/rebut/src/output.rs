@@ -84,10 +84,8 @@ pub fn form_of(file: &Path) -> Result<Form, CliError> {
         Some("json") => Ok(Form::Json),
         Some("yaml" | "yml") => Ok(Form::Yaml),
         Some("ndjson" | "jsonl") => Ok(Form::Journal),
-        _ => {
-            Err(CliError::usage(format!("cannot tell the form from `{}`", file.display()))
-                .hint("use .html, .md, .json, .yaml, .adr.md, .svg or .ndjson"))
-        }
+        _ => Err(CliError::usage(format!("cannot tell the form from `{}`", file.display()))
+            .hint("use .html, .md, .json, .yaml, .adr.md, .svg or .ndjson")),
     }
 }
 

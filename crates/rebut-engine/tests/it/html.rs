@@ -66,8 +66,28 @@ fn text_of(node: &Handle) -> String {
 
 /// Elements that load, run, submit or frame something.
 const NEVER: &[&str] = &[
-    "script", "iframe", "object", "embed", "link", "base", "form", "input", "button", "img", "image", "video", "audio", "source", "use",
-    "foreignobject", "animate", "set", "a:href", "template", "frame", "portal",
+    "script",
+    "iframe",
+    "object",
+    "embed",
+    "link",
+    "base",
+    "form",
+    "input",
+    "button",
+    "img",
+    "image",
+    "video",
+    "audio",
+    "source",
+    "use",
+    "foreignobject",
+    "animate",
+    "set",
+    "a:href",
+    "template",
+    "frame",
+    "portal",
 ];
 
 /// What holds of every report, whatever was said.
@@ -127,7 +147,8 @@ fn base64_of(bytes: &[u8]) -> String {
     let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let bits: String = bytes.iter().map(|byte| format!("{byte:08b}")).collect();
     let six = |at: usize| format!("{:0<6}", &bits[at..bits.len().min(at + 6)]);
-    let coded: String = (0..bits.len()).step_by(6).map(|at| char::from(letters[usize::from_str_radix(&six(at), 2).expect("bits")])).collect();
+    let coded: String =
+        (0..bits.len()).step_by(6).map(|at| char::from(letters[usize::from_str_radix(&six(at), 2).expect("bits")])).collect();
     format!("{coded}{}", "=".repeat((3 - bytes.len() % 3) % 3))
 }
 
@@ -168,7 +189,8 @@ async fn every_case_of_every_format_renders_and_shows_its_outcome() {
 async fn a_change_of_mind_is_drawn_with_the_claim_that_caused_it() {
     let view = viewed(&Case::read(&cases().join("decide/convinced-in-round-2"))).await;
     let elements = parsed(&report::html(&view));
-    let river = elements.iter().find(|element| element.name == "svg" && element.attribute("aria-labelledby") == Some("river-title river-desc"));
+    let river =
+        elements.iter().find(|element| element.name == "svg" && element.attribute("aria-labelledby") == Some("river-title river-desc"));
     let river = river.expect("a river");
     let moved = "risk, round 2: A → C, because of effort·1·#1 “A read-only cache cannot conflict.”.";
     let titles: Vec<&str> = elements.iter().filter(|element| element.name == "title").map(|element| element.text.as_str()).collect();
