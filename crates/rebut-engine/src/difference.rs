@@ -57,7 +57,8 @@ fn steps<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Step<'a>> {
     let (mut row, mut column, mut steps) = (0, 0, Vec::new());
     while row < old.len() || column < new.len() {
         let at = (row, column);
-        let goes = column == new.len() || (row < old.len() && (!is_small || common[(row + 1) * width + column] >= common[row * width + column + 1]));
+        let goes = column == new.len()
+            || (row < old.len() && (!is_small || common[(row + 1) * width + column] >= common[row * width + column + 1]));
         let (sign, line) = match (old.get(row), new.get(column)) {
             (Some(line), Some(other)) if line == other => (' ', *line),
             (Some(line), _) if goes => ('-', *line),

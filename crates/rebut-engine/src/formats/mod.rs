@@ -97,7 +97,8 @@ impl Foreseen {
 }
 
 /// Every format there is.
-pub const FORMATS: &[Format] = &[decide::FORMAT, review::FORMAT, triage::FORMAT, propose::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT];
+pub const FORMATS: &[Format] =
+    &[decide::FORMAT, review::FORMAT, triage::FORMAT, propose::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT];
 
 impl Format {
     /// The format of that name.

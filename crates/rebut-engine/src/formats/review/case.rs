@@ -283,9 +283,8 @@ impl Case {
         for (number, merged) in (1..).zip(merged) {
             let _ = writeln!(operations, "O{number}. {}\n", operation_text(&merged.operation));
         }
-        let prompt =
-            Edit { brief: &editor.brief, title: &self.input.title, text: &self.input.text, operations: operations.trim_end() }
-                .render(debate.fence());
+        let prompt = Edit { brief: &editor.brief, title: &self.input.title, text: &self.input.text, operations: operations.trim_end() }
+            .render(debate.fence());
         let count = merged.len();
         Ask { prompt, schema: Schema::of::<Revision>(), check: Box::new(move |revision: &mut Revision| revision.check(count)) }
     }
@@ -323,9 +322,8 @@ impl Case {
     /// The question to the judge, the sides in the given order and without names.
     pub fn judge(&self, debate: &Debate, judge: &Agent, conflict: &Conflict, sides: [&Spoken<'_>; 2], order: Order) -> Ask<Verdict> {
         let [first, second] = order.of(sides).map(spoken_text);
-        let prompt =
-            Judge { brief: &judge.brief, text: &self.input.text, conflict: &on_neutral(conflict), first: &first, second: &second }
-                .render(debate.fence());
+        let prompt = Judge { brief: &judge.brief, text: &self.input.text, conflict: &on_neutral(conflict), first: &first, second: &second }
+            .render(debate.fence());
         Ask { prompt, schema: Schema::of::<Verdict>(), check: Box::new(Verdict::check) }
     }
 

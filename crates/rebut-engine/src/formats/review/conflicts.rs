@@ -117,8 +117,10 @@ mod tests {
             sample("clarity", 1, Replace, "Title", "Plain words"),
         ];
         let found = find(&operations);
-        let rows: Vec<_> =
-            found.iter().map(|c| (c.id.as_str(), c.description.as_str(), c.operations.each_ref().map(String::as_str), c.is_direct)).collect();
+        let rows: Vec<_> = found
+            .iter()
+            .map(|c| (c.id.as_str(), c.description.as_str(), c.operations.each_ref().map(String::as_str), c.is_direct))
+            .collect();
         assert_eq!(
             rows,
             [

@@ -126,7 +126,8 @@ async fn hear(debate: &Debate, case: &Case, reviewed: &Reviewed, pair: &Pair<'_>
     }
     let said = [0, 1].map(|side| spoken_by(&spoken, side, operations[side]));
     let step = pair.step("judge", 5);
-    let judged = in_both_orders(debate, &step, judge, |order| case.judge(debate, judge, pair.conflict, [&said[0], &said[1]], order)).await?;
+    let judged =
+        in_both_orders(debate, &step, judge, |order| case.judge(debate, judge, pair.conflict, [&said[0], &said[1]], order)).await?;
     if !judged.is_complete() {
         return Ok(Err(said_missing("no verdict in both orders: ", judged.absent())));
     }

@@ -17,7 +17,11 @@ pub fn write(page: &mut Markup, view: &View) {
     if !view.verdicts.is_empty() {
         section(page, "verdicts", "Verdicts", |page| {
             let titles = ["About", "Sides", "Better", "Confidence", "Scores", "Why", "To know"];
-            page.table("What judges said of two sides, each asked in both orders", &titles, view.verdicts.iter().map(|ruling| verdict(ruling)));
+            page.table(
+                "What judges said of two sides, each asked in both orders",
+                &titles,
+                view.verdicts.iter().map(|ruling| verdict(ruling)),
+            );
         });
     }
     if !view.conflicts.is_empty() {

@@ -91,9 +91,12 @@ fn facts(view: &View, started: &Started) -> Vec<(&'static str, String)> {
     ];
     facts.extend(started.forked_from.as_ref().map(|origin| ("Forked from", format!("{} at {}", origin.debate_id, origin.at))));
     facts.extend(spent.possibly_paid_twice.iter().map(|turn| ("Possibly paid twice", turn.clone())));
-    facts.extend(view.resumed.iter().filter(|resumed| !resumed.drift.is_empty()).map(|resumed| {
-        ("Resumed with changed prompts", format!("by {}: {}", resumed.engine, resumed.drift.join(", ")))
-    }));
+    facts.extend(
+        view.resumed
+            .iter()
+            .filter(|resumed| !resumed.drift.is_empty())
+            .map(|resumed| ("Resumed with changed prompts", format!("by {}: {}", resumed.engine, resumed.drift.join(", ")))),
+    );
     if !view.redacted.is_empty() {
         facts.push(("Redacted events", view.redacted.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")));
     }

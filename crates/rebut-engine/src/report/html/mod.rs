@@ -71,8 +71,7 @@ fn style_source(style: &str) -> String {
 
 fn head(page: &mut Markup, topic: &str) {
     let style = format!("{PAGE_STYLE}{CHART_STYLE}");
-    let policy =
-        format!("default-src 'none'; style-src '{}'; img-src data:; base-uri 'none'; form-action 'none'", style_source(&style));
+    let policy = format!("default-src 'none'; style-src '{}'; img-src data:; base-uri 'none'; form-action 'none'", style_source(&style));
     page.within("head", &[], |page| {
         page.empty("meta", &[("charset", "utf-8")]);
         page.empty("meta", &[("http-equiv", "Content-Security-Policy"), ("content", &policy)]);
@@ -164,9 +163,13 @@ fn positions(page: &mut Markup, river: &River) {
         let drawn = river.can_be_drawn();
         if drawn {
             page.within("figure", &[], |page| {
-                page.within("div", &[("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", "Position river")], |page| {
-                    river_svg::draw(page, river, false);
-                });
+                page.within(
+                    "div",
+                    &[("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", "Position river")],
+                    |page| {
+                        river_svg::draw(page, river, false);
+                    },
+                );
                 let how = "A column is a round, a lane is what can be held, a line is an agent. A diamond is a change of mind; the thin \
                            line leads to the claim that caused it. A cross is somebody missing.";
                 page.element("figcaption", &[], how);

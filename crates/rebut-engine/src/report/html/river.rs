@@ -119,7 +119,8 @@ impl River {
             place: place(at, agent),
             stops: rounds.iter().map(|round| stop(round, agent, &lanes)).collect(),
         });
-        let won = rounds.last().and_then(|round| round.tally.as_ref()).filter(|tally| tally.reached).and_then(|tally| tally.leader.as_ref());
+        let won =
+            rounds.last().and_then(|round| round.tally.as_ref()).filter(|tally| tally.reached).and_then(|tally| tally.leader.as_ref());
         let won = won.and_then(|leader| lanes.iter().position(|(id, _)| id == leader));
         Some(Self { columns: columns.collect(), tracks: tracks.collect(), moves: moves(&rounds, &agents, &lanes), won, lanes })
     }

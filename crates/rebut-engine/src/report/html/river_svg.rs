@@ -64,7 +64,9 @@ impl<'a> Drawing<'a> {
 
     /// Every agent has its own height in each lane, so that lines never lie on each other.
     fn y(&self, lane: usize, track: usize) -> f64 {
-        HEAD + (self.lane_height + GAP) * lane as f64 + (track as f64 + 0.5) * (self.lane_height - 10.0) / self.river.tracks.len() as f64 + 9.0
+        HEAD + (self.lane_height + GAP) * lane as f64
+            + (track as f64 + 0.5) * (self.lane_height - 10.0) / self.river.tracks.len() as f64
+            + 9.0
     }
 
     fn lanes(&self, svg: &mut Markup) {

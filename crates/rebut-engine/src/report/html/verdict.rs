@@ -87,7 +87,8 @@ fn counted(page: &mut Markup, view: &View, started: &Started, outcome: &Outcome)
 
 /// How sure: votes, agreement, the confidence of those for it, and how firmly it stands.
 fn sureness(page: &mut Markup, view: &View, last: &[(&str, &Position)], won: &str) {
-    let holders: Vec<f64> = last.iter().filter(|(_, position)| position.counted.as_deref() == Some(won)).map(|(_, at)| at.confidence).collect();
+    let holders: Vec<f64> =
+        last.iter().filter(|(_, position)| position.counted.as_deref() == Some(won)).map(|(_, at)| at.confidence).collect();
     let tally = view.rounds.iter().rev().find_map(|round| round.tally.as_ref());
     page.within("dl", &[("class", "facts")], |page| {
         let mut fact = |name: &str, value: String| {
