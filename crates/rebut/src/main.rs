@@ -17,6 +17,7 @@ mod output;
 mod paint;
 mod panel;
 mod place;
+mod proposals;
 mod roles;
 mod text;
 

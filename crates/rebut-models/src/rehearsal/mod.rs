@@ -8,6 +8,7 @@ mod lexicon;
 mod names;
 mod panel;
 mod passages;
+mod propose;
 mod rebuttal;
 mod speech;
 mod split;
@@ -32,6 +33,7 @@ impl Model for RehearsalModel {
             "response" => rebuttal::respond(request.agent, request.prompt),
             "answer" => arms::answer(request.agent, request.prompt),
             "option_draft" => Ok(draft::options(request.prompt)),
+            "role_proposal" => Ok(propose::propose(request.prompt)),
             other => Err(Fault::new(
                 FaultKind::Unavailable,
                 format!("the built-in rehearsal cannot play a `{other}` turn; give this agent a model or a script"),

@@ -4,12 +4,14 @@ mod asking;
 mod bench;
 mod kept;
 mod machine;
+mod policy;
 mod voting;
 
 pub use asking::*;
 pub use bench::*;
 pub use kept::*;
 pub use machine::*;
+pub use policy::*;
 pub use voting::*;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
@@ -144,6 +146,9 @@ pub enum Command {
     Retally(RetallyArgs),
     /// Count ballots from a file by any voting method, with all the working
     Vote(VoteArgs),
+    /// Learn from what judges say of reviewers
+    #[command(subcommand)]
+    Policy(PolicyCommand),
     /// Say whether a question is worth a debate
     Triage(TriageArgs),
     /// Show a debate in 20 seconds: no key, no network, nothing kept

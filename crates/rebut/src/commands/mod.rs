@@ -13,6 +13,7 @@ mod keep;
 mod look;
 mod meta;
 mod models;
+mod policy;
 mod retally;
 mod steer;
 mod topology;
@@ -59,6 +60,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Topology(args)) => topology::run(&global, args).await,
         Some(Command::Retally(args)) => retally::run(&global, args).await,
         Some(Command::Vote(args)) => vote::run(&global, &args),
+        Some(Command::Policy(command)) => policy::run(&global, command).await,
         Some(Command::Triage(args)) => triage::run(&global, args).await,
         Some(Command::Demo(args)) => demo::run(&global, args).await,
         Some(Command::Init(args)) => config::init(&global, args),

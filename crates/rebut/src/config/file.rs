@@ -5,7 +5,7 @@ use rebut_engine::{
     agent::Effort,
     formats::{
         arms::{poll, single, society},
-        decide, triage,
+        decide, propose, triage,
     },
 };
 use rebut_models::{CliData, ProviderData};
@@ -38,6 +38,9 @@ pub struct ConfigFile {
     /// Settings of triage with a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub triage: Option<Partial<triage::Config>>,
+    /// Settings of `policy propose`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub propose: Option<Partial<propose::Config>>,
     /// Settings of single.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub single: Option<Partial<single::Config>>,

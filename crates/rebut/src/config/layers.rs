@@ -120,6 +120,7 @@ fn check(file: Option<&Path>, text: &str) -> Result<(), CliError> {
     let sections = [
         ("decide", parsed.decide.map(toml::Table::try_from)),
         ("triage", parsed.triage.map(toml::Table::try_from)),
+        ("propose", parsed.propose.map(toml::Table::try_from)),
         ("single", parsed.single.map(toml::Table::try_from)),
         ("poll", parsed.poll.map(toml::Table::try_from)),
         ("society", parsed.society.map(toml::Table::try_from)),

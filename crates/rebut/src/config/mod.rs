@@ -90,6 +90,7 @@ impl Config {
             context: ContextSection { deny: self.deny.clone() },
             decide: None,
             triage: None,
+            propose: None,
             single: None,
             poll: None,
             society: None,
