@@ -11,7 +11,6 @@ pub mod clean;
 pub mod clock;
 pub mod debate;
 mod desk;
-pub mod difference;
 pub mod error;
 pub mod event;
 pub mod facts;

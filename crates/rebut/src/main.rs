@@ -11,6 +11,7 @@ mod context;
 mod dry;
 mod error;
 mod estimate;
+mod git;
 mod human;
 mod live;
 mod output;

@@ -26,7 +26,8 @@ pub struct Place {
 
 /// Refuses a name that could be more than the name of a file.
 pub fn check_name(role: &str) -> Result<(), CliError> {
-    let is_plain = role.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') && role.starts_with(|c: char| c.is_ascii_alphanumeric());
+    let is_plain =
+        role.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') && role.starts_with(|c: char| c.is_ascii_alphanumeric());
     if is_plain && role.len() <= MOST_CHARACTERS {
         return Ok(());
     }

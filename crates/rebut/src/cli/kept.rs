@@ -195,6 +195,10 @@ pub enum Form {
     /// The whole journal, for `import` and audits.
     #[value(alias = "ndjson")]
     Journal,
+    /// A review's findings for code hosts and editors.
+    Sarif,
+    /// A review as a comment on a change.
+    Comment,
 }
 
 /// Arguments of `import`.

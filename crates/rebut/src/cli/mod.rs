@@ -5,6 +5,7 @@ mod bench;
 mod kept;
 mod machine;
 mod policy;
+mod review;
 mod voting;
 
 pub use asking::*;
@@ -12,6 +13,7 @@ pub use bench::*;
 pub use kept::*;
 pub use machine::*;
 pub use policy::*;
+pub use review::*;
 pub use voting::*;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
@@ -23,7 +25,7 @@ use std::path::PathBuf;
 #[command(name = "rebut", version, about, arg_required_else_help = false)]
 #[command(override_usage = "rebut [OPTIONS] <QUESTION>\n       rebut [GLOBAL OPTIONS] <COMMAND> …")]
 #[command(
-    after_help = "Exit codes: 0 decided · 1 failed · 2 usage · 3 contested · 4 no model · 5 limit reached · 7 gate rejected · 130 interrupted"
+    after_help = "Exit codes: 0 decided · 1 failed · 2 usage · 3 contested · 4 no model · 5 limit reached · 6 findings (--fail-on) · 7 gate rejected · 130 interrupted"
 )]
 pub struct Cli {
     /// What to do; without it, QUESTION is routed to a format.
@@ -100,6 +102,8 @@ pub enum Color {
 pub enum Command {
     /// Choose between options: judges of fixed stance answer blind, then hear each other
     Decide(Box<AskArgs>),
+    /// Review a text or a change: reviewers propose operations, priority merges them, an editor applies them
+    Review(Box<ReviewArgs>),
     /// Ask one agent, once
     Single(Box<AskArgs>),
     /// Ask for independent answers and count them

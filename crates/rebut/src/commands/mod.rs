@@ -15,6 +15,7 @@ mod meta;
 mod models;
 mod policy;
 mod retally;
+mod review;
 mod steer;
 mod topology;
 mod triage;
@@ -38,6 +39,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
     match cli.command {
         None => ask::route(&global, cli.ask).await,
         Some(Command::Decide(args)) => ask::ask("decide", &global, *args).await,
+        Some(Command::Review(args)) => review::run(&global, *args).await,
         Some(Command::Single(args)) => ask::ask("single", &global, *args).await,
         Some(Command::Poll(args)) => ask::ask("poll", &global, *args).await,
         Some(Command::Society(args)) => ask::ask("society", &global, *args).await,

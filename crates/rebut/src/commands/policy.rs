@@ -16,7 +16,6 @@ use crate::{
 use rebut_engine::{
     Desk,
     clean::{for_people, on_one_line},
-    difference::unified,
     formats::{
         propose,
         review::{self, DebateLog, audit_entry},
@@ -140,7 +139,8 @@ fn written(app: &App, place: &Place, current: &str, proposal: &propose::Proposal
     let text = format!("{}\n", for_people(proposal.text.trim()));
     place.write(&text)?;
     let shown = place.shown();
-    let diff = unified(("the role's text", &format!("{}\n", current.trim())), (&shown, &text));
+    let current = format!("{}\n", current.trim());
+    let diff = similar::TextDiff::from_lines(&current, &text).unified_diff().header("the role's text", &shown).to_string();
     output::print(&for_people(&if diff.is_empty() { "the proposal is the text as it is\n".to_owned() } else { diff }))?;
     if !app.global.quiet {
         eprintln!("wrote {shown}: {}", on_one_line(&proposal.why));

@@ -5,7 +5,7 @@ use rebut_engine::{
     agent::Effort,
     formats::{
         arms::{poll, single, society},
-        decide, propose, triage,
+        decide, propose, review, triage,
     },
 };
 use rebut_models::{CliData, ProviderData};
@@ -35,6 +35,12 @@ pub struct ConfigFile {
     /// Settings of decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decide: Option<Partial<decide::Config>>,
+    /// Settings of review.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<Partial<review::Config>>,
+    /// The same as `[review.debate]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debate: Option<Partial<review::DebateConfig>>,
     /// Settings of triage with a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub triage: Option<Partial<triage::Config>>,

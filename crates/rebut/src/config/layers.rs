@@ -64,6 +64,18 @@ pub fn presets() -> Result<toml::Table, CliError> {
     FORMATS.iter().map(|format| Ok((format.name.to_owned(), toml::Value::Table(section(format.preset)?)))).collect()
 }
 
+/// `[debate]` is short for `[review.debate]`; where a file has both, the longer name counts.
+pub fn with_long_names(mut table: toml::Table) -> toml::Table {
+    let Some(debate) = table.remove("debate") else { return table };
+    let mut renamed = below("review", below("debate", debate.as_table().cloned().unwrap_or_default()));
+    merge(&mut renamed, table);
+    renamed
+}
+
+fn below(key: &str, table: toml::Table) -> toml::Table {
+    toml::Table::from_iter([(key.to_owned(), toml::Value::Table(table))])
+}
+
 /// Puts `over` on top: tables are joined, everything else is replaced. A panel is replaced as a whole.
 pub fn merge(under: &mut toml::Table, over: toml::Table) {
     for (key, value) in over {
@@ -119,6 +131,8 @@ fn check(file: Option<&Path>, text: &str) -> Result<(), CliError> {
     })?;
     let sections = [
         ("decide", parsed.decide.map(toml::Table::try_from)),
+        ("review", parsed.review.map(toml::Table::try_from)),
+        ("review", parsed.debate.map(|debate| toml::Table::try_from(debate).map(|debate| below("debate", debate)))),
         ("triage", parsed.triage.map(toml::Table::try_from)),
         ("propose", parsed.propose.map(toml::Table::try_from)),
         ("single", parsed.single.map(toml::Table::try_from)),

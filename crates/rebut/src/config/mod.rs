@@ -44,7 +44,7 @@ impl Config {
         trust::check(&layers, origin)?;
         let mut merged = layers::presets()?;
         for layer in &layers {
-            layers::merge(&mut merged, layer.table.clone());
+            layers::merge(&mut merged, layers::with_long_names(layer.table.clone()));
         }
         let (budget, capped_twice) = layers::budget(&layers)?;
         if merged.contains_key("budget") {
@@ -52,7 +52,7 @@ impl Config {
             merged.insert("budget".to_owned(), toml::Value::Table(table));
         }
         for text in overrides {
-            layers::merge(&mut merged, layers::override_table(text)?);
+            layers::merge(&mut merged, layers::with_long_names(layers::override_table(text)?));
         }
         let file: ConfigFile = layers::typed("the configuration", &merged)?;
         Ok(Self {
@@ -89,6 +89,8 @@ impl Config {
             budget: self.budget.clone(),
             context: ContextSection { deny: self.deny.clone() },
             decide: None,
+            review: None,
+            debate: None,
             triage: None,
             propose: None,
             single: None,
