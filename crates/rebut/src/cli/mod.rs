@@ -2,6 +2,7 @@
 
 mod asking;
 mod bench;
+mod hook;
 mod kept;
 mod machine;
 mod policy;
@@ -10,6 +11,7 @@ mod voting;
 
 pub use asking::*;
 pub use bench::*;
+pub use hook::*;
 pub use kept::*;
 pub use machine::*;
 pub use policy::*;
@@ -48,6 +50,11 @@ pub fn meant_command(word: &str) -> Option<String> {
 /// What was typed. A command written wrongly looks like a question with too many words behind it, so what was meant is told too.
 pub fn parse() -> Cli {
     Cli::try_parse().unwrap_or_else(|error| {
+        if error.use_stderr() && asks_for_a_hook(std::env::args()) {
+            // The usual exit code 2 would stop the agent that called.
+            eprint!("{}", error.render());
+            std::process::exit(1);
+        }
         let first = std::env::args().skip(1).find(|word| !word.starts_with('-'));
         let is_known = |word: &String| Cli::command().get_subcommands().any(|known| known.get_name() == word);
         let meant =
@@ -170,6 +177,8 @@ pub enum Command {
     Schema(SchemaArgs),
     /// List roles, or show one
     Roles(RolesArgs),
+    /// Answer a coding agent's hook: a short review, never a debate; off unless [hook] says otherwise
+    Hook(HookArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print the manual page

@@ -9,6 +9,7 @@ mod config;
 mod demo;
 mod doctor;
 mod follow;
+pub mod hook;
 mod keep;
 mod look;
 mod meta;
@@ -71,6 +72,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Config(command)) => config::run(&global, command),
         Some(Command::Schema(args)) => meta::schema(args),
         Some(Command::Roles(args)) => meta::roles(&global, args),
+        Some(Command::Hook(args)) => hook::run(&global, args).await,
         Some(Command::Completions(args)) => meta::completions(args),
         Some(Command::Man) => meta::man(),
     }

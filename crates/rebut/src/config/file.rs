@@ -1,5 +1,6 @@
 //! The form of `rebut.toml`. Unknown keys are errors.
 
+use super::HookSection;
 use crate::budget::Span;
 use rebut_engine::{
     agent::Effort,
@@ -32,6 +33,8 @@ pub struct ConfigFile {
     pub budget: BudgetSection,
     /// What may be sent.
     pub context: ContextSection,
+    /// What happens when a coding agent calls.
+    pub hook: HookSection,
     /// Settings of decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decide: Option<Partial<decide::Config>>,
