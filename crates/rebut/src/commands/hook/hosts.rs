@@ -32,11 +32,8 @@ pub struct Host {
 }
 
 /// Names under which a moment is known everywhere, without dashes and capitals.
-const MOMENTS: &[(Moment, &[&str])] = &[
-    (Moment::Start, &["sessionstart"]),
-    (Moment::Prompt, &["userpromptsubmit", "beforeagent"]),
-    (Moment::Stop, &["stop", "afteragent"]),
-];
+const MOMENTS: &[(Moment, &[&str])] =
+    &[(Moment::Start, &["sessionstart"]), (Moment::Prompt, &["userpromptsubmit", "beforeagent"]), (Moment::Stop, &["stop", "afteragent"])];
 
 const LIKE_CLAUDE: [(Moment, &str, Form); 3] = [
     (Moment::Start, "SessionStart", Form::Context),

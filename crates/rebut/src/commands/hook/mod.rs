@@ -158,7 +158,9 @@ async fn review(app: &App, hook: &HookSection, input: &Input) -> Result<Option<R
     let panel = begin::panel(app, &registry, &run, &[]).await?;
     let agents: Vec<_> = panel.agents.into_iter().filter(is_reviewer).collect();
     if hook.model.is_none() && agents.iter().any(|agent| &*agent.model == "rehearsal") {
-        return Err(CliError::no_model("no model found for the reviewers").hint("`rebut doctor` shows what is missing; or set model under [hook]"));
+        return Err(
+            CliError::no_model("no model found for the reviewers").hint("`rebut doctor` shows what is missing; or set model under [hook]")
+        );
     }
     let config = app.config.format(FORMAT.name)?;
     let prepared = Prepared::new(app, registry, &run, (FORMAT.name, input, config), (agents, panel.chosen))?;
@@ -176,7 +178,8 @@ fn words(result: &ReviewResult) -> String {
     let mut found: Vec<_> = result.merged.iter().map(|merged| &merged.operation).collect();
     found.sort_by_key(|operation| std::cmp::Reverse(operation.severity));
     for operation in found.iter().take(MOST_FINDINGS) {
-        let place = if operation.location.is_empty() { String::new() } else { format!(" at {}", shortened(&on_one_line(&operation.location), 80)) };
+        let place =
+            if operation.location.is_empty() { String::new() } else { format!(" at {}", shortened(&on_one_line(&operation.location), 80)) };
         let (target, text) = (on_one_line(&operation.target), on_one_line(&operation.text));
         let said = format!("{}{place}: {}", shortened(&target, 80), shortened(&text, 240));
         lines.push(format!("- [{}] {}: {said}", operation.severity.as_str(), operation.by));
