@@ -10,6 +10,7 @@ mod panel;
 mod passages;
 mod propose;
 mod rebuttal;
+mod review;
 mod speech;
 mod split;
 mod table;
@@ -18,7 +19,7 @@ mod words;
 
 use rebut_engine::model::{Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage};
 
-/// Answers the turns of decide and of the control arms without any model: the same input always gives the same output.
+/// Answers the turns of decide, review and the control arms without any model: the same input always gives the same output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RehearsalModel;
 
@@ -34,6 +35,11 @@ impl Model for RehearsalModel {
             "answer" => arms::answer(request.agent, request.prompt),
             "option_draft" => Ok(draft::options(request.prompt)),
             "role_proposal" => Ok(propose::propose(request.prompt)),
+            "review_critique" => Ok(review::critique(request.agent, request.prompt)),
+            "review_revision" => Ok(review::revise(request.prompt)),
+            "review_argument" => Ok(review::argue(request.prompt)),
+            "review_rebuttal" => Ok(review::rebut(request.prompt)),
+            "review_verdict" => Ok(review::judge(request.prompt)),
             other => Err(Fault::new(
                 FaultKind::Unavailable,
                 format!("the built-in rehearsal cannot play a `{other}` turn; give this agent a model or a script"),

@@ -138,7 +138,8 @@ impl Reviewed {
     /// What follows from the reviewers' replies.
     pub fn of(case: &Case, agents: &[Agent], reviews: &Round<Critique>) -> Self {
         let source = Source::new(&case.input.text);
-        let role_of = |name: &str| agents.iter().find(|agent| *agent.name == *name).map_or(name, |agent| &*agent.role);
+        let role_of =
+            |name: &str| agents.iter().find(|agent| *agent.name == *name).map_or_else(String::new, |agent| agent.role.to_string());
         let operations: Vec<Operation> = reviews.said.iter().flat_map(|said| operations_of(said, &source)).collect();
         let panel: Vec<(&Arc<str>, &str)> = agents.iter().map(|agent| (&agent.name, &*agent.role)).collect();
         let heard: Vec<(&Arc<str>, &str)> =
@@ -159,13 +160,8 @@ impl Reviewed {
     }
 }
 
-fn reviewer(said: &Said<Critique>, role: &str) -> Reviewer {
-    Reviewer {
-        name: said.agent.to_string(),
-        role: role.to_owned(),
-        summary: said.reply.summary.clone(),
-        operations: said.reply.operations.len(),
-    }
+fn reviewer(said: &Said<Critique>, role: String) -> Reviewer {
+    Reviewer { name: said.agent.to_string(), role, summary: said.reply.summary.clone(), operations: said.reply.operations.len() }
 }
 
 /// A reviewer's operations under their names, each with whether its evidence really stands in the text.
