@@ -29,3 +29,30 @@ fn sentence_of(words: &str) -> String {
         _ => words.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rebut_engine::{
+        formats::propose::Request,
+        prompt::{Fence, Template},
+    };
+
+    #[test]
+    fn the_proposal_is_made_of_the_text_and_the_judges_words() {
+        let rows = [
+            (
+                "You look for holes.",
+                "signal: Name the line.\nlabels: vague",
+                "You look for holes.\n\nWhen you argue: name the line. Your arguments were called vague.",
+            ),
+            ("Be kind.", "signal: URLs help\nlabels: ", "Be kind.\n\nWhen you argue: URLs help."),
+            ("Be kind.", "", "Be kind.\n\nWhen you argue: say what in the text shows it."),
+        ];
+        for (current, feedback, text) in rows {
+            let prompt = Request { role: "security", current, feedback }.render(&Fence::new("f00d"));
+            assert_eq!(propose(&prompt)["text"], text, "{feedback}");
+            assert_eq!(propose(&prompt), propose(&prompt));
+        }
+    }
+}

@@ -58,7 +58,12 @@ fn turns(rebut: &Rebut) -> Vec<String> {
     let mut turns = Vec::new();
     for session in rebut.json(0, &["ls", "--json", "-n", "0"]).as_array().expect("a list") {
         let events = rebut.events(session["id"].as_str().expect("an id"));
-        turns.extend(events.iter().filter(|event| event["type"] == "turn.started").map(|event| event["data"]["turn"].as_str().unwrap_or("").to_owned()));
+        turns.extend(
+            events
+                .iter()
+                .filter(|event| event["type"] == "turn.started")
+                .map(|event| event["data"]["turn"].as_str().unwrap_or("").to_owned()),
+        );
     }
     turns
 }
@@ -155,7 +160,12 @@ fn whatever_goes_wrong_ends_with_one_at_most_and_says_nothing_to_the_host() {
         ("no model", "enabled = true", &["claude", "user-prompt-submit"], None),
         ("no such model", "enabled = true\nmodel = \"nobody:x\"", &["claude", "user-prompt-submit"], None),
         ("no such script", "enabled = true\nmodel = \"script:none.md\"", &["claude", "user-prompt-submit"], None),
-        ("no such role", "enabled = true\nmodel = \"script:reviews.md\"\nreviewers = [\"nobody\"]", &["claude", "user-prompt-submit"], None),
+        (
+            "no such role",
+            "enabled = true\nmodel = \"script:reviews.md\"\nreviewers = [\"nobody\"]",
+            &["claude", "user-prompt-submit"],
+            None,
+        ),
         ("nobody looks", "enabled = true\nreviewers = []", &["claude", "user-prompt-submit"], None),
         ("no money", "enabled = true\nmax_cost = -1.0", &["claude", "user-prompt-submit"], None),
         ("an unknown key", "enabled = true\nblok = true", &["claude", "user-prompt-submit"], None),

@@ -70,8 +70,8 @@ pub async fn run(global: &GlobalArgs, args: HookArgs) -> Result<u8, CliError> {
         Moment::Start => say(host, moment, &greeting(&app.config.hook)),
         // The agent goes on because of an earlier hook: once more would be a circle.
         Moment::Stop if told.stop_hook_active => Ok(0),
-        Moment::Prompt | Moment::Stop => match looked_at(&app, &global, moment, &told)? {
-            Some(input) => reviewed(&global, host, moment, &input).await,
+        Moment::Prompt | Moment::Stop => match looked_at(&app, moment, &told)? {
+            Some(input) => reviewed(&global, &app.config.hook, (host, moment), &input).await,
             None => Ok(0),
         },
     }
@@ -99,14 +99,11 @@ fn greeting(hook: &HookSection) -> String {
 }
 
 /// What there is to look at; nothing if nothing was said or changed.
-fn looked_at(app: &App, global: &GlobalArgs, moment: Moment, told: &Told) -> Result<Option<Input>, CliError> {
+fn looked_at(app: &App, moment: Moment, told: &Told) -> Result<Option<Input>, CliError> {
     let input = match moment {
         Moment::Stop => {
             let here = std::env::current_dir().map_err(|error| CliError::file("find", Path::new("."), &error))?;
             let change = git::change_since(&here, "HEAD", &app.config.deny)?;
-            if !global.quiet && !change.left_out.is_empty() {
-                eprintln!("left out: {}", change.left_out.join(", "));
-            }
             Input { title: "the change".to_owned(), text: change.text, kind: TextKind::Diff, base: "HEAD".to_owned(), ..Input::default() }
         }
         _ => Input { title: "the prompt".to_owned(), text: told.prompt.clone(), ..Input::default() },
@@ -115,14 +112,13 @@ fn looked_at(app: &App, global: &GlobalArgs, moment: Moment, told: &Told) -> Res
 }
 
 /// Has it reviewed and tells the host; blocks only where that was asked for.
-async fn reviewed(global: &GlobalArgs, host: &Host, moment: Moment, input: &Input) -> Result<u8, CliError> {
-    let hook = App::open(global, &[])?.config.hook;
+async fn reviewed(global: &GlobalArgs, hook: &HookSection, (host, moment): (&Host, Moment), input: &Input) -> Result<u8, CliError> {
     // Whatever the configuration says: the strongest setting is the last.
     let never = ["review.debate.enabled=false", "review.edit=false"].map(str::to_owned);
     let short = format!("review.timeout_per_agent={}", hook.timeout);
     let app = App::open(global, &[&never[..], &[short]].concat())?;
     let Some(_only_one) = alone(&app)? else { return Ok(0) };
-    let Some(result) = review(&app, &hook, input).await? else { return Ok(0) };
+    let Some(result) = review(&app, hook, input).await? else { return Ok(0) };
     let words = words(&result);
     let blocks = hook.block && result.worst().is_some_and(|worst| worst >= hook.fail_on);
     match (blocks, result.merged.is_empty()) {
