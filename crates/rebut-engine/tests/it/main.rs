@@ -1,4 +1,4 @@
-//! The engine's own tests: cases and their crashes, audits, replies, steering, replay, who hears whom, planning, voting.
+//! The engine's own tests: cases and their crashes, audits, replies, steering, replay, who hears whom, planning, reviews, voting.
 
 mod audits;
 mod cases;
@@ -9,6 +9,7 @@ mod kernel;
 mod leaving;
 mod planning;
 mod replies;
+mod review;
 mod topology;
 mod turns;
 mod voting;

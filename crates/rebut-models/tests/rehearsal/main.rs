@@ -3,6 +3,7 @@
 mod cases;
 mod draft;
 mod odd;
+mod review;
 mod stage;
 
 use rebut_engine::{

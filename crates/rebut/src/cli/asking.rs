@@ -165,7 +165,7 @@ pub struct OutputArgs {
     /// Print each event as a line of JSON as it happens
     #[arg(long)]
     pub stream_json: bool,
-    /// Exit with 0 also when contested, stopped or rejected
+    /// Exit with 0 also when contested, stopped, rejected, or with findings
     #[arg(long)]
     pub exit_zero: bool,
 }

@@ -3,7 +3,7 @@
 use crate::text;
 use rebut_engine::{
     agent, event,
-    formats::{arms, decide},
+    formats::{arms, decide, review},
     outcome::Ending,
     topology::TOPOLOGIES,
     voting,
@@ -26,6 +26,9 @@ fn every_event_setting_role_provider_and_exit_code_is_explained() {
     let preset: toml::Table = toml::from_str(decide::FORMAT.preset).expect("a preset");
     all_in("docs/src/decide.md", preset.keys().map(|key| format!("`{key}`")));
     all_in("docs/src/topologies.md", TOPOLOGIES.iter().map(|kind| format!("| `{}` |", kind.name())));
+    let preset: toml::Table = toml::from_str(review::FORMAT.preset).expect("a preset");
+    let debate = preset["debate"].as_table().expect("a table").keys().map(|key| format!("`debate.{key}`"));
+    all_in("docs/src/review.md", preset.keys().map(|key| format!("`{key}`")).chain(debate));
     for arm in [arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT] {
         let preset: toml::Table = toml::from_str(arm.preset).expect("a preset");
         all_in("docs/src/arms.md", preset.keys().map(|key| format!("`{}.{key}`", arm.name)));

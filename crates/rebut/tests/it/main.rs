@@ -19,6 +19,7 @@ mod rebut;
 mod refused;
 mod replay;
 mod retally;
+mod review;
 mod signals;
 mod usage;
 mod vote;

@@ -1,0 +1,166 @@
+//! What a review promises beyond its cases: the debate never reaches the merge, its tokens are counted, and its reports have their form.
+
+use rebut_engine::{
+    Desk, DeskOptions,
+    formats::review::{AuditEntry, audit_entry},
+    memory::MemoryStore,
+    model::{Answer, Fault, Model, Models, Request},
+    report,
+    view::View,
+};
+use rebut_models::script::ScriptModel;
+use rebut_testkit::{cases::Case, clock::SimulatedClock};
+use serde_json::Value;
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+/// The script of a case, and every prompt of the editor it was shown, without the debate's own marker.
+struct Listening {
+    model: Arc<ScriptModel>,
+    editor: Mutex<Vec<String>>,
+}
+
+#[async_trait::async_trait]
+impl Model for Listening {
+    async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
+        if request.turn.starts_with("edit/") {
+            let whole = format!("{}\n{}", request.prompt.system, request.prompt.user);
+            let marker = whole.split("<<<data ").last().and_then(|rest| rest.split(">>>").next()).expect("a marker").to_owned();
+            self.editor.lock().unwrap().push(whole.replace(&marker, "MARKER"));
+        }
+        self.model.ask(request).await
+    }
+}
+
+struct Everybody(Arc<Listening>);
+
+impl Models for Everybody {
+    fn open(&self, _: &str) -> Result<Arc<dyn Model>, Fault> {
+        Ok(self.0.clone())
+    }
+}
+
+/// Runs a case; gives its view and what its editor was asked.
+async fn run(case: &str) -> (View, Vec<String>) {
+    let case = Case::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/review").join(case));
+    let listening = Arc::new(Listening { model: case.model(), editor: Mutex::default() });
+    let options = DeskOptions { clock: Arc::new(SimulatedClock::new()), ..DeskOptions::default() };
+    let desk = Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(Everybody(listening.clone())), options);
+    let (id, _) = desk.run(case.start.clone()).await.unwrap_or_else(|error| panic!("{}: {error}", case.name));
+    let asked = listening.editor.lock().unwrap().clone();
+    (desk.view(id).await.expect("a view"), asked)
+}
+
+fn result(view: &View) -> Value {
+    view.outcome.as_ref().expect("an outcome").result.clone()
+}
+
+fn entry(view: &View) -> AuditEntry {
+    audit_entry(view).expect("an entry")
+}
+
+/// Everything of a result that people and editors act on, as bytes.
+fn acted_on(view: &View) -> String {
+    let result = result(view);
+    let keys = ["reviewers", "operations", "conflicts", "order", "merged", "dropped", "edited", "editing"];
+    keys.map(|key| format!("{key}: {}\n", result[key])).concat()
+}
+
+#[tokio::test(start_paused = true)]
+async fn merged_and_edited_are_the_same_with_the_debate_on_off_and_failing() {
+    let (off, asked) = run("conflict-debate-off").await;
+    assert_eq!(result(&off)["debate"], Value::Null);
+    assert!(acted_on(&off).contains("DEPLOY_TOKEN") && asked.len() == 1, "{}", acted_on(&off));
+    // A debate with a winner, one that flips, one without a judge, one that is cut off by a limit.
+    for on in ["debate-on", "flip", "judge-missing", "budget-met"] {
+        let (view, same) = run(on).await;
+        assert!(result(&view)["debate"].is_object(), "{on}: there was a debate");
+        assert_eq!(acted_on(&view), acted_on(&off), "{on}");
+        assert_eq!(same, asked, "{on}: the editor is asked the same");
+    }
+    // The same with two conflicts: judged both times, and with a side that does not answer.
+    let ((both, one), (failing, other)) = (run("two-pairs").await, run("failed-pair").await);
+    assert_eq!((acted_on(&both), one), (acted_on(&failing), other));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_audit_entry_counts_the_debates_tokens_and_has_no_log_without_one() {
+    for none in ["conflict-debate-off", "no-operations", "not-direct", "reviewer-missing", "straight-path", "diff"] {
+        let json = serde_json::to_value(entry(&run(none).await.0)).unwrap();
+        assert_eq!(json["debate_log"], Value::Null, "{none}");
+        assert!(json["cost"]["input_tokens"].as_u64().is_some_and(|tokens| tokens > 100), "{none}: {json}");
+    }
+    let (off, on) = (entry(&run("conflict-debate-off").await.0), entry(&run("debate-on").await.0));
+    let log = on.debate_log.clone().expect("a log");
+    assert!(log.cost.input_tokens > 0 && log.cost.output_tokens > 0);
+    assert_eq!(on.cost.input_tokens, off.cost.input_tokens + log.cost.input_tokens);
+    assert_eq!(on.cost.output_tokens, off.cost.output_tokens + log.cost.output_tokens);
+    let json = serde_json::to_value(&log).unwrap();
+    assert_eq!(json["ran"], true);
+    let expected: Value = serde_json::from_str(
+        r#"[{"role_a": "security", "role_b": "testing", "conflict": "Add vs Remove on 'env access'", "winner": "security",
+             "judge_scores": {"security": 8.13, "testing": 5.5}}]"#,
+    )
+    .unwrap();
+    assert_eq!(json["pairs"], expected);
+    let keys = |value: &Value| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
+    assert_eq!(keys(&json), ["cost", "judge_feedback", "pairs", "ran"]);
+    assert_eq!(keys(&json["judge_feedback"][0]), ["argument_labels", "argument_quality_score", "policy_signal", "role"]);
+    assert_eq!(keys(&json["cost"]), ["input_tokens", "output_tokens"]);
+    let failed = serde_json::to_value(entry(&run("failed-pair").await.0).debate_log).unwrap();
+    assert_eq!((failed["pairs"].as_array().map(Vec::len), failed["failed_pairs"].as_array().map(Vec::len)), (Some(1), Some(1)));
+    let five = entry(&run("five-conflicts").await.0);
+    assert_eq!((five.conflicts.len(), five.debate_log.expect("a log").pairs.len()), (5, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn sarif_has_what_its_schema_requires() {
+    for case in ["straight-path", "diff", "hostile", "no-operations"] {
+        let (view, _) = run(case).await;
+        let log: Value = serde_json::from_str(&report::sarif(&view).expect("a review")).unwrap();
+        assert_eq!(log["version"], "2.1.0");
+        assert!(log["$schema"].as_str().is_some_and(|schema| schema.ends_with("sarif-2.1.0.json")));
+        let [run] = log["runs"].as_array().expect("runs").as_slice() else { panic!("{case}: one run") };
+        let driver = &run["tool"]["driver"];
+        assert!(driver["name"].is_string(), "{case}");
+        let rules = driver["rules"].as_array().expect("rules");
+        let results = run["results"].as_array().expect("results");
+        assert_eq!(results.len(), result(&view)["merged"].as_array().map_or(0, Vec::len), "{case}");
+        for found in results {
+            assert!(found["message"]["text"].as_str().is_some_and(|text| !text.is_empty()), "{case}: {found}");
+            assert!(["error", "warning", "note"].contains(&found["level"].as_str().expect("a level")), "{case}: {found}");
+            let rule = &rules[usize::try_from(found["ruleIndex"].as_u64().expect("a number")).unwrap()];
+            assert_eq!(rule["id"], found["ruleId"], "{case}");
+            for place in found["locations"].as_array().into_iter().flatten() {
+                let place = &place["physicalLocation"];
+                let uri = place["artifactLocation"]["uri"].as_str().expect("a file");
+                assert!(["prompt.md", "src/deploy.rs"].contains(&uri), "{case}: no other file was reviewed: {uri}");
+                assert!(place["region"]["startLine"].as_u64().is_none_or(|line| line > 0), "{case}: {place}");
+            }
+        }
+    }
+    let diff: Value = serde_json::from_str(&report::sarif(&run("diff").await.0).expect("a review")).unwrap();
+    let first = &diff["runs"][0]["results"][0];
+    assert_eq!((&first["level"], &first["ruleId"]), (&"error".into(), &"security/Remove".into()));
+    let place = &first["locations"][0]["physicalLocation"];
+    assert_eq!((&place["artifactLocation"]["uri"], &place["region"]["startLine"]), (&"src/deploy.rs".into(), &3.into()));
+    assert!(report::sarif(&run("too-few").await.0).is_err(), "without a result there is nothing to write");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_comment_begins_with_its_mark_and_nothing_of_a_model_is_markup() {
+    let (view, _) = run("debate-on").await;
+    let text = report::comment(&view).expect("a review");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], report::MARKER);
+    assert!(lines[1].starts_with("**rebut review**: 1 critical · 1 high · 1 medium · 1 low · 1 conflict · $"), "{}", lines[1]);
+    assert!(text.contains("<details><summary>C1 Add vs Remove on 'env access'") && text.ends_with("</details>\n"), "{text}");
+    assert!(text.contains("security argued better (logged only"), "{text}");
+    let hostile = report::comment(&run("hostile").await.0).expect("a review");
+    assert_eq!(hostile.matches(report::MARKER).count(), 1, "{hostile}");
+    assert!(!hostile.contains("@everybody") && !hostile.contains("[click]") && !hostile.contains('\u{1b}'), "{hostile}");
+    assert_eq!(hostile.matches("</details>").count(), hostile.matches("<details>").count(), "{hostile}");
+    assert!(hostile.contains("Missing: clarity"), "{hostile}");
+}
