@@ -272,31 +272,12 @@ impl View {
 
     /// What it cost so far.
     pub fn spent(&self) -> Spent {
-        let mut spent = Spent { cost_usd: Some(0.0), ..Spent::default() };
-        for turn in &self.turns {
-            spent.calls += turn.calls;
-            if turn.possibly_paid_twice {
-                spent.possibly_paid_twice.push(turn.turn.clone());
-            }
-            for fault in &turn.faults {
-                match fault.usage.as_deref() {
-                    Some(usage) => spent.add(usage),
-                    None => spent.unknown_calls += u32::from(may_be_billed(fault.kind)),
-                }
-            }
-            if turn.state != TurnState::Done || turn.copied {
-                continue;
-            }
-            spent.answers += 1;
-            match &turn.usage {
-                Some(usage) => spent.add(usage),
-                None => {
-                    spent.unknown_calls += 1;
-                    spent.cost_usd = None;
-                }
-            }
-        }
-        spent
+        spent(self.turns.iter())
+    }
+
+    /// What one agent cost so far.
+    pub fn spent_by(&self, agent: &str) -> Spent {
+        spent(self.turns.iter().filter(|turn| &*turn.agent == agent))
     }
 
     /// Where it stands.
@@ -367,6 +348,34 @@ impl View {
         let is_of = |view: &RoundView| Some(view.round) == record.round && record.phase.as_deref().is_none_or(|phase| view.phase == phase);
         self.rounds.iter_mut().rev().find(|view| is_of(view))
     }
+}
+
+fn spent<'a>(turns: impl Iterator<Item = &'a TurnView>) -> Spent {
+    let mut spent = Spent { cost_usd: Some(0.0), ..Spent::default() };
+    for turn in turns {
+        spent.calls += turn.calls;
+        if turn.possibly_paid_twice {
+            spent.possibly_paid_twice.push(turn.turn.clone());
+        }
+        for fault in &turn.faults {
+            match fault.usage.as_deref() {
+                Some(usage) => spent.add(usage),
+                None => spent.unknown_calls += u32::from(may_be_billed(fault.kind)),
+            }
+        }
+        if turn.state != TurnState::Done || turn.copied {
+            continue;
+        }
+        spent.answers += 1;
+        match &turn.usage {
+            Some(usage) => spent.add(usage),
+            None => {
+                spent.unknown_calls += 1;
+                spent.cost_usd = None;
+            }
+        }
+    }
+    spent
 }
 
 /// The session row of a debate that just began.

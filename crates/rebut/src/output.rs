@@ -81,11 +81,13 @@ pub fn form_of(file: &Path) -> Result<Form, CliError> {
         _ if name.ends_with(".comment.md") => Ok(Form::Comment),
         Some("sarif") => Ok(Form::Sarif),
         Some("md" | "markdown") => Ok(Form::Markdown),
+        Some("html" | "htm") => Ok(Form::Html),
+        Some("svg") => Ok(Form::Svg),
         Some("json") => Ok(Form::Json),
         Some("yaml" | "yml") => Ok(Form::Yaml),
         Some("ndjson" | "jsonl") => Ok(Form::Journal),
         _ => Err(CliError::usage(format!("cannot tell the form from `{}`", file.display()))
-            .hint("use .md, .json, .yaml, .adr.md, .ndjson; for a review also .sarif, .comment.md")),
+            .hint("use .html, .md, .json, .yaml, .adr.md, .svg, .ndjson; for a review also .sarif, .comment.md")),
     }
 }
 
@@ -99,6 +101,8 @@ pub async fn render(desk: &Desk, view: &View, form: Form) -> Result<String, CliE
         }
         Form::Yaml => report::yaml(view).map_err(CliError::usage),
         Form::Adr => report::adr(view).map_err(CliError::usage),
+        Form::Html => Ok(report::html(view)),
+        Form::Svg => report::chart(view).map_err(CliError::usage),
         Form::Sarif => report::sarif(view).map_err(CliError::usage),
         Form::Comment => report::comment(view).map_err(CliError::usage),
         Form::Journal => {

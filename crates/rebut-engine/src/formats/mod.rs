@@ -6,6 +6,7 @@ pub mod consensus;
 pub mod decide;
 pub mod evaluate;
 mod hearing;
+pub mod propose;
 pub mod question;
 pub mod review;
 pub mod triage;
@@ -98,8 +99,17 @@ impl Foreseen {
 }
 
 /// Every format there is.
-pub const FORMATS: &[Format] =
-    &[decide::FORMAT, challenge::FORMAT, evaluate::FORMAT, review::FORMAT, triage::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT];
+pub const FORMATS: &[Format] = &[
+    decide::FORMAT,
+    challenge::FORMAT,
+    evaluate::FORMAT,
+    review::FORMAT,
+    triage::FORMAT,
+    propose::FORMAT,
+    arms::single::FORMAT,
+    arms::poll::FORMAT,
+    arms::society::FORMAT,
+];
 
 impl Format {
     /// The format of that name.

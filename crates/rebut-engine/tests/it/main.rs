@@ -4,6 +4,7 @@ mod audits;
 mod cases;
 mod example;
 mod hearing;
+mod html;
 mod kernel;
 mod leaving;
 mod planning;

@@ -10,6 +10,7 @@ mod lexicon;
 mod names;
 mod panel;
 mod passages;
+mod propose;
 mod rebuttal;
 mod review;
 mod speech;
@@ -45,6 +46,7 @@ impl Model for RehearsalModel {
             "confrontation" => Ok(challenge::confrontation(request.prompt)),
             "rebuttal" => Ok(challenge::rebuttal(request.prompt)),
             "grounds" => Ok(challenge::grounds(request.agent, request.prompt)),
+            "role_proposal" => Ok(propose::propose(request.prompt)),
             "review_critique" => Ok(review::critique(request.agent, request.prompt)),
             "review_revision" => Ok(review::revise(request.prompt)),
             "review_argument" => Ok(review::argue(request.prompt)),

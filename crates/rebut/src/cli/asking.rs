@@ -156,7 +156,7 @@ pub struct PanelArgs {
 /// How to print the result.
 #[derive(Args, Debug, Clone, Default, PartialEq)]
 pub struct OutputArgs {
-    /// Also write the result to FILE; the ending tells how: md, json, yaml, adr.md, ndjson, sarif, comment.md; repeat
+    /// Also write the result to FILE; the ending tells how: html, md, json, yaml, adr.md, svg, ndjson, sarif, comment.md; repeat
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
     /// Print the result as one JSON object

@@ -162,14 +162,15 @@ pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
 /// `rebut export`.
 pub async fn export(global: &GlobalArgs, args: ExportArgs) -> Result<u8, CliError> {
     let desk = App::open(global, &[])?.desk()?;
-    let form = match (args.format, &args.output) {
+    let target = args.output.as_ref().or(args.file.as_ref());
+    let form = match (args.format, target) {
         (Some(form), _) => form,
         (None, Some(file)) => output::form_of(file)?,
         (None, None) => Form::Markdown,
     };
     let id = desk.find(&args.id.id).await?.id;
     let view = desk.view(id).await?;
-    match &args.output {
+    match target {
         Some(file) => output::write_file(&desk, &view, form, file).await?,
         None => {
             let text = output::render(&desk, &view, form).await?;

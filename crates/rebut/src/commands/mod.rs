@@ -11,10 +11,12 @@ mod demo;
 mod doctor;
 mod evaluate;
 pub mod follow;
+pub mod hook;
 mod keep;
 mod look;
 mod meta;
 mod models;
+mod policy;
 mod retally;
 mod review;
 mod steer;
@@ -65,6 +67,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Topology(args)) => topology::run(&global, args).await,
         Some(Command::Retally(args)) => retally::run(&global, args).await,
         Some(Command::Vote(args)) => vote::run(&global, &args),
+        Some(Command::Policy(command)) => policy::run(&global, command).await,
         Some(Command::Triage(args)) => triage::run(&global, args).await,
         Some(Command::Demo(args)) => demo::run(&global, args).await,
         Some(Command::Init(args)) => config::init(&global, args),
@@ -73,6 +76,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Config(command)) => config::run(&global, command),
         Some(Command::Schema(args)) => meta::schema(args),
         Some(Command::Roles(args)) => meta::roles(&global, args),
+        Some(Command::Hook(args)) => hook::run(&global, args).await,
         Some(Command::Completions(args)) => meta::completions(args),
         Some(Command::Man) => meta::man(),
     }

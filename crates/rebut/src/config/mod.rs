@@ -3,10 +3,12 @@
 mod budget;
 mod checking;
 mod file;
+mod hook;
 mod layers;
 mod trust;
 
 pub use file::{BudgetSection, ConfigFile, ContextSection, Defaults, Member, PanelSection};
+pub use hook::HookSection;
 pub use layers::{Layer, Origin};
 
 use crate::error::CliError;
@@ -34,6 +36,8 @@ pub struct Config {
     pub capped_twice: Vec<&'static str>,
     /// Which files are never sent.
     pub deny: Vec<String>,
+    /// What happens when a coding agent calls.
+    pub hook: HookSection,
     formats: toml::Table,
 }
 
@@ -64,6 +68,7 @@ impl Config {
             budget: file.budget,
             capped_twice,
             deny: file.context.deny,
+            hook: file.hook,
             formats: FORMATS.iter().filter_map(|format| Some((format.name.to_owned(), merged.get(format.name)?.clone()))).collect(),
         })
     }
@@ -88,6 +93,7 @@ impl Config {
             clis: self.clis.clone(),
             budget: self.budget.clone(),
             context: ContextSection { deny: self.deny.clone() },
+            hook: self.hook.clone(),
             ..ConfigFile::default()
         };
         let mut table = toml::Table::try_from(file).map_err(|error| CliError::failed(error.to_string()))?;

@@ -11,7 +11,7 @@ use rebut_engine::{
 use std::process::Command;
 
 /// Formats without a page of their own name: control arms have one together, the others are commands.
-const ON_OTHER_PAGES: [&str; 4] = ["single", "poll", "society", "triage"];
+const ON_OTHER_PAGES: [&str; 5] = ["single", "poll", "society", "triage", "propose"];
 
 #[test]
 fn every_command_has_its_line() {
