@@ -5,7 +5,7 @@ use clap::Args;
 use std::path::PathBuf;
 
 /// A topic and how to challenge a position on it.
-#[derive(Args, Debug, Clone)]
+#[derive(Args, Debug, Clone, Default)]
 pub struct ChallengeArgs {
     /// The topic
     #[arg(value_name = "TOPIC")]

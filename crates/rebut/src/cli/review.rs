@@ -6,7 +6,7 @@ use rebut_engine::formats::review::Severity;
 use std::path::PathBuf;
 
 /// Arguments of `review`.
-#[derive(Args, Debug, Clone)]
+#[derive(Args, Debug, Clone, Default)]
 pub struct ReviewArgs {
     /// The text to review; `-` is standard input, also read when something is piped in
     #[arg(value_name = "FILE", conflicts_with = "diff")]

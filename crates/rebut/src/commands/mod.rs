@@ -19,6 +19,7 @@ mod models;
 mod policy;
 mod retally;
 mod review;
+mod route;
 mod steer;
 mod topology;
 mod triage;
@@ -40,7 +41,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         );
     }
     match cli.command {
-        None => ask::route(&global, cli.ask).await,
+        None => route::run(&global, cli.ask).await,
         Some(Command::Decide(args)) => ask::ask("decide", &global, *args).await,
         Some(Command::Challenge(args)) => challenge::run(&global, *args).await,
         Some(Command::Evaluate(args)) => evaluate::run(&global, *args).await,

@@ -21,7 +21,7 @@ fn mistakes_are_named_with_a_way_out() {
         (&["triage", " "], 2, "what is the question?"),
         (&[ask, &["-m", "nosuch:x"]].concat(), 2, "unknown provider `nosuch`; models are written PROVIDER:MODEL. Known: anthropic"),
         (&[ask, &["-m", "script:good.md", "--feature-dir", "good.md"]].concat(), 1, "cannot create good.md/sadd"),
-        (&["foo"], 2, "`foo` is neither a command nor a question"),
+        (&["foo"], 2, "`foo` is neither a command, a question nor a file"),
         (&["shwo"], 2, "did you mean `rebut show`?"),
         (&["-O", "A=x", "decide", "Which?"], 2, "stand before the command"),
         (&["decide", "Which?", "-O", "A=x"], 2, "one option is no choice"),
