@@ -10,6 +10,7 @@ mod decide;
 mod doctor;
 mod endpoint;
 mod evaluate;
+mod examples;
 mod hook;
 mod hostile;
 mod later;
