@@ -50,7 +50,8 @@ pub fn critique(agent: &Agent, prompt: &Prompt) -> Result<Value, Fault> {
     let speaker = Speaker::choosing_from(agent, prompt, &options.lines)?;
     let chosen = options.named_in(prompt.part("position").unwrap_or_default());
     let aspects = aspects(&agent.brief);
-    let bears = |about: &[(usize, f64)]| about.is_empty() || about.iter().any(|(option, strength)| Some(*option) == chosen && *strength > 0.0);
+    let bears =
+        |about: &[(usize, f64)]| about.is_empty() || about.iter().any(|(option, strength)| Some(*option) == chosen && *strength > 0.0);
     let mut found: Vec<(f64, bool, &str)> = Vec::new();
     for fact in speaker.case.facts.iter().filter(|fact| bears(&fact.about)) {
         let looks = speaker.judge.seen(&fact.tone.lenses, fact.tone.serious);
@@ -93,9 +94,12 @@ pub fn confrontation(prompt: &Prompt) -> Value {
     let mut answers = Vec::new();
     for Line { id, aspect, text } in lines(part("objections")) {
         let quote = quote_in(text).filter(|quote| context.contains(quote.trim_end_matches('…')));
-        let names_it = |quote: &&str| words(before).filter(|word| !is_common(word)).map(stem).any(|own| words(quote).any(|word| stem(word) == own));
+        let names_it =
+            |quote: &&str| words(before).filter(|word| !is_common(word)).map(stem).any(|own| words(quote).any(|word| stem(word) == own));
         let (verdict, why) = match quote {
-            Some(quote) if names_it(&quote) || !tone(quote).serious => ("ACCEPT", format!("“{quote}” stands in the text; it is met before anything else is done.")),
+            Some(quote) if names_it(&quote) || !tone(quote).serious => {
+                ("ACCEPT", format!("“{quote}” stands in the text; it is met before anything else is done."))
+            }
             Some(quote) => ("PARTIAL", format!("“{quote}” stands in the text, but it is true of every way; it is watched, not solved.")),
             None => ("REJECT", "The text does not say this, so the position cannot rest on it.".to_owned()),
         };
@@ -158,7 +162,11 @@ pub fn grounds(agent: &Agent, prompt: &Prompt) -> Value {
             format!("“{quote}” never happens in practice"),
             format!("“{quote}” will happen to those who follow: {position}"),
         ),
-        (false, None) => ("The position does not answer me.".to_owned(), "nobody is harmed by it".to_owned(), "What I objected to will matter.".to_owned()),
+        (false, None) => (
+            "The position does not answer me.".to_owned(),
+            "nobody is harmed by it".to_owned(),
+            "What I objected to will matter.".to_owned(),
+        ),
     };
     json!({ "why": why, "other_right_if": other, "assumptions": [{ "text": text, "falsified_by": format!("counting how often “{first}” really occurs") }] })
 }
@@ -199,7 +207,9 @@ fn aspects(brief: &str) -> Vec<(&str, &str)> {
 /// The aspect that shares most words with a text; with none, one that is the same every time.
 fn aspect_for<'a>(aspects: &[(&'a str, &'a str)], text: &str) -> (&'a str, usize) {
     let own: Vec<String> = words(text).filter(|word| !is_common(word)).map(stem).collect();
-    let shared = |(name, looks): &(&str, &str)| words(name).chain(words(looks)).filter(|word| !is_common(word)).filter(|word| own.contains(&stem(word))).count();
+    let shared = |(name, looks): &(&str, &str)| {
+        words(name).chain(words(looks)).filter(|word| !is_common(word)).filter(|word| own.contains(&stem(word))).count()
+    };
     let best = aspects.iter().map(|aspect| (aspect.0, shared(aspect))).max_by_key(|(name, count)| (*count, std::cmp::Reverse(*name)));
     match best {
         Some((name, count)) if count > 0 => (name, count),

@@ -94,7 +94,8 @@ fn play(topic: &str, context: &str) -> Played {
     let listed: Vec<String> = lines.iter().map(|(id, aspect, text)| format!("{id} ({aspect}): {text}")).collect();
     let listed = listed.join("\n");
     let told = Told { objections: &listed, ..told };
-    let answers: Option<Confrontation> = (!open.is_empty()).then(|| say(&proposer, &told, |reply: &mut Confrontation| reply.check(&open, &opening.position)));
+    let answers: Option<Confrontation> =
+        (!open.is_empty()).then(|| say(&proposer, &told, |reply: &mut Confrontation| reply.check(&open, &opening.position)));
     let mut rebuttals = Vec::new();
     for (agent, persona) in &others {
         let own: Vec<&(ClaimId, String, String)> = lines.iter().filter(|(id, ..)| id.0.starts_with(&*agent.name)).collect();
@@ -140,7 +141,10 @@ fn the_same_text_gives_the_same_debate_and_another_one_does_not() {
     let mut openings = std::collections::BTreeSet::new();
     for (name, case) in cases::ALL {
         let (once, again) = (play(case.question, case.context), play(case.question, case.context));
-        assert_eq!((&once.opening, &once.critiques, &once.answers, &once.rebuttals), (&again.opening, &again.critiques, &again.answers, &again.rebuttals));
+        assert_eq!(
+            (&once.opening, &once.critiques, &once.answers, &once.rebuttals),
+            (&again.opening, &again.critiques, &again.answers, &again.rebuttals)
+        );
         assert!(openings.insert(once.opening.position.clone()), "{name}: {}", once.opening.position);
     }
     let odd = play("", "");

@@ -1,10 +1,6 @@
 //! `rebut challenge`: from a topic to a proposer, its challengers and their workspace.
 
-use super::{
-    ask::setting_of,
-    begin::Prepared,
-    follow,
-};
+use super::{ask::setting_of, begin::Prepared, follow};
 use crate::{
     app::App,
     auto::{self, Candidate, Source},
@@ -100,7 +96,8 @@ async fn cast(app: &App, registry: &Registry, args: &PanelArgs) -> Result<panel:
     let open: Vec<&str> = roles.iter().map(String::as_str).filter(|role| named.iter().all(|(known, _)| known != role)).collect();
     let seated = seat(&open, auto::candidates(registry, &app.clis).await);
     let chosen = words(&seated);
-    args.models.extend(seated.iter().map(|(role, candidate)| format!("{role}={}", candidate.as_ref().map_or("rehearsal", |one| &one.model))));
+    args.models
+        .extend(seated.iter().map(|(role, candidate)| format!("{role}={}", candidate.as_ref().map_or("rehearsal", |one| &one.model))));
     let panel = panel::choose(&args, &app.config, &app.project(), Vec::new(), &ROLES)?;
     Ok(panel::Panel { chosen, ..panel })
 }
@@ -145,7 +142,11 @@ fn words(seats: &[(&str, Option<Candidate>)]) -> String {
     if seats.iter().any(|(_, seat)| seat.is_none()) {
         return "no key, no agent and no local server found: rehearsal (built in, not a model)".to_owned();
     }
-    let named: Vec<String> = seats.iter().filter_map(|(role, seat)| Some((role, seat.as_ref()?))).map(|(role, one)| format!("{role} {} ({})", on_one_line(&one.model), one.source)).collect();
+    let named: Vec<String> = seats
+        .iter()
+        .filter_map(|(role, seat)| Some((role, seat.as_ref()?)))
+        .map(|(role, one)| format!("{role} {} ({})", on_one_line(&one.model), one.source))
+        .collect();
     let mut families: Vec<_> = seats.iter().filter_map(|(_, seat)| Some(family_of(&seat.as_ref()?.model).into_owned())).collect();
     families.sort();
     families.dedup();
@@ -168,7 +169,10 @@ mod tests {
             (&["!cli:claude", "!cli:codex", "!cli:gemini", "!cli:qwen"], ["cli:claude", "cli:gemini", "cli:codex", "cli:qwen"]),
             (&["!cli:claude", "!cli:opencode", "!cli:gemini"], ["cli:claude", "cli:gemini", "cli:opencode", "cli:claude"]),
             (&["!cli:gemini", "!cli:codex", "!cli:qwen"], ["cli:gemini", "cli:gemini", "cli:codex", "cli:qwen"]),
-            (&["anthropic:claude-x", "openai:gpt-5", "~ollama:qwen3"], ["anthropic:claude-x", "openai:gpt-5", "ollama:qwen3", "anthropic:claude-x"]),
+            (
+                &["anthropic:claude-x", "openai:gpt-5", "~ollama:qwen3"],
+                ["anthropic:claude-x", "openai:gpt-5", "ollama:qwen3", "anthropic:claude-x"],
+            ),
             (&["~ollama:qwen3"], ["ollama:qwen3"; 4]),
             (&["!cli:codex"], ["cli:codex"; 4]),
             (&[], ["-"; 4]),

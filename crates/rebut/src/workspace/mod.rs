@@ -6,13 +6,7 @@ mod projection;
 
 pub use names::{persona_files, slug, speaker_names};
 
-use crate::{
-    app::App,
-    cli::OutputArgs,
-    commands::follow,
-    error::CliError,
-    output::write,
-};
+use crate::{app::App, cli::OutputArgs, commands::follow, error::CliError, output::write};
 use guard::{ContextFiles, Guarded};
 use rebut_engine::{DebateId, Desk, Running, clean::for_people, formats::challenge, model::Models, view::View};
 use rebut_store::SqliteStore;

@@ -72,7 +72,8 @@ fn plain(name: &str) -> String {
 /// Names that are devices on some systems.
 fn is_reserved(name: &str) -> bool {
     let upper = name.to_uppercase();
-    let numbered = |device: &str| upper.strip_prefix(device).is_some_and(|rest| rest.len() == 1 && rest != "0" && rest.parse::<u8>().is_ok());
+    let numbered =
+        |device: &str| upper.strip_prefix(device).is_some_and(|rest| rest.len() == 1 && rest != "0" && rest.parse::<u8>().is_ok());
     ["CON", "PRN", "AUX", "NUL"].contains(&upper.as_str()) || numbered("COM") || numbered("LPT")
 }
 

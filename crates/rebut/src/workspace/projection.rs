@@ -56,7 +56,9 @@ pub fn files(view: &View) -> Vec<(String, String)> {
     let mut files = vec![("state.json".to_owned(), state(view, started)), ("transcript.md".to_owned(), report::transcript(view))];
     for (agent, speaker) in speaker_names(&started.agents) {
         let mut by_round: BTreeMap<u32, Vec<&RoundView>> = BTreeMap::new();
-        for round in view.rounds.iter().filter(|round| round.round > 0 && round.completed && round.agents.iter().any(|known| **known == *agent)) {
+        for round in
+            view.rounds.iter().filter(|round| round.round > 0 && round.completed && round.agents.iter().any(|known| **known == *agent))
+        {
             by_round.entry(round.round).or_default().push(round);
         }
         for (number, rounds) in by_round {

@@ -338,16 +338,9 @@ impl Case {
 async fn written(debate: &Debate, topic: &str, domain: &'static str, proposer: &Agent, challengers: &[Agent]) -> Result<Cast, Halt> {
     let role = Role::built_in("persona-writer").ok_or_else(|| Halt::Broken("the role `persona-writer` is missing".to_owned()))?;
     let writer = Agent { fallbacks: proposer.fallbacks.clone(), ..role.played_by(proposer.model.clone()) };
-    let listed: Vec<String> =
-        challengers.iter().map(|agent| format!("- {}: {}", agent.name, clean::on_one_line(&agent.brief))).collect();
-    let prompt = Personas {
-        persona: &writer.brief,
-        question: topic,
-        context: context_of(debate),
-        domain,
-        challengers: &listed.join("\n"),
-    }
-    .render(debate.fence());
+    let listed: Vec<String> = challengers.iter().map(|agent| format!("- {}: {}", agent.name, clean::on_one_line(&agent.brief))).collect();
+    let prompt = Personas { persona: &writer.brief, question: topic, context: context_of(debate), domain, challengers: &listed.join("\n") }
+        .render(debate.fence());
     let own = challengers.to_vec();
     let check = Box::new(move |reply: &mut PersonaDraft| Cast::generated(domain, &own, &reply.personas).map(drop));
     let ask = Ask { prompt, schema: Schema::of::<PersonaDraft>(), check };

@@ -104,13 +104,21 @@ impl Ledger {
                 reply.objections.iter().map(|objection| (objection.aspect.clone(), objection.text.clone())).collect();
             if unengaged {
                 let aspects = challenger.persona.aspect_names();
-                raised.push((aspects.clone(), format!("Agreed without a finding on its own angle ({aspects}); how does the position stand there?")));
+                raised.push((
+                    aspects.clone(),
+                    format!("Agreed without a finding on its own angle ({aspects}); how does the position stand there?"),
+                ));
             }
             let claims = self.objections.raise(&said.agent, 1, raised);
             let reason = if unengaged { "said agree without a finding on its own angle: counts as partial" } else { "" };
             positions.push((
                 said.agent.clone(),
-                Position { claims, confidence: reply.confidence, reason: reason.to_owned(), ..holding(&said.turn, stand.as_str(), &reply.summary) },
+                Position {
+                    claims,
+                    confidence: reply.confidence,
+                    reason: reason.to_owned(),
+                    ..holding(&said.turn, stand.as_str(), &reply.summary)
+                },
             ));
             self.standings.push(Standing {
                 agent: said.agent.clone(),

@@ -145,7 +145,11 @@ impl Domain {
             "operator" => &self.operator,
             _ => &self.adversary,
         };
-        Persona { title: expert.title.clone(), text: expert.text.clone(), aspects: expert.aspects.iter().map(|line| Aspect::of(line)).collect() }
+        Persona {
+            title: expert.title.clone(),
+            text: expert.text.clone(),
+            aspects: expert.aspects.iter().map(|line| Aspect::of(line)).collect(),
+        }
     }
 }
 
@@ -197,7 +201,14 @@ impl Persona {
     /// The whole text: what the challenger is given, and what its context file holds.
     pub fn brief(&self, agent: &Agent) -> Arc<str> {
         let aspects: Vec<String> = self.aspects.iter().map(|aspect| format!("- {}: {}", aspect.name, aspect.looks_for)).collect();
-        format!("# {}\n\nPerspective: {}\n\n{}\n\nThe aspects of your angle:\n{}", self.title, agent.name, self.text.trim(), aspects.join("\n")).into()
+        format!(
+            "# {}\n\nPerspective: {}\n\n{}\n\nThe aspects of your angle:\n{}",
+            self.title,
+            agent.name,
+            self.text.trim(),
+            aspects.join("\n")
+        )
+        .into()
     }
 
     /// One of its aspects as it spells it.
@@ -304,7 +315,9 @@ mod tests {
             challenger: challenger.to_owned(),
             title: title.to_owned(),
             text: text.to_owned(),
-            aspects: aspects.map(|name| super::super::replies::DraftedAspect { name: name.to_owned(), looks_for: format!("{name} of it") }).to_vec(),
+            aspects: aspects
+                .map(|name| super::super::replies::DraftedAspect { name: name.to_owned(), looks_for: format!("{name} of it") })
+                .to_vec(),
         };
         let one = persona("architect", "Cache designer", ["layout", "growth", "limits"], "Draws diagrams of memory and eviction.");
         let two = persona("Operator", "Night shift", ["alarms", "restarts", "bills"], "Wakes up when a machine stops answering.");
@@ -322,9 +335,21 @@ mod tests {
             let found = Cast::generated("databases", &agents, &drafted).expect_err(problem);
             assert!(found.contains(problem), "{found}");
         }
-        let copy = persona("operator", "Memory planner", ["shape", "size", "edges"], "Draws diagrams of memory and eviction, layout of growth, limits of it.");
-        let long = |text: &str| DraftedPersona { text: format!("{text} quick brown foxes jump over lazy dogs while seven wizards boil green potions"), ..copy.clone() };
-        let alike = Cast::generated("databases", &agents, &[DraftedPersona { challenger: "architect".to_owned(), title: "Other".to_owned(), aspects: one.aspects, ..long("") }, long("")]);
+        let copy = persona(
+            "operator",
+            "Memory planner",
+            ["shape", "size", "edges"],
+            "Draws diagrams of memory and eviction, layout of growth, limits of it.",
+        );
+        let long = |text: &str| DraftedPersona {
+            text: format!("{text} quick brown foxes jump over lazy dogs while seven wizards boil green potions"),
+            ..copy.clone()
+        };
+        let alike = Cast::generated(
+            "databases",
+            &agents,
+            &[DraftedPersona { challenger: "architect".to_owned(), title: "Other".to_owned(), aspects: one.aspects, ..long("") }, long("")],
+        );
         assert!(alike.expect_err("nearly the same words").contains("of their words"));
     }
 }

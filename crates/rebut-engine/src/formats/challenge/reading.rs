@@ -79,7 +79,11 @@ fn said_line(view: &View, round: &RoundView, position: &Position) -> String {
         "confrontation" => {
             let answers = position.claims.iter().filter_map(|claim| claim.text.split(':').next()).map(on_one_line);
             let answers = answers.collect::<Vec<_>>().join(" · ");
-            if position.from.as_deref() == Some(option) { format!("{answers}  ({option} stays)") } else { format!("{answers}  → {option}") }
+            if position.from.as_deref() == Some(option) {
+                format!("{answers}  ({option} stays)")
+            } else {
+                format!("{answers}  → {option}")
+            }
         }
         _ => format!("{:<8}  {summary}", position.reason),
     }
@@ -195,7 +199,13 @@ fn position_in_full(view: &View, phase: &str, position: &Position) -> String {
             }
         }
         _ => {
-            let _ = writeln!(text, "**{}** ({option}, confidence {:.2}): {}\n", position.reason, position.confidence, on_one_line(&position.summary));
+            let _ = writeln!(
+                text,
+                "**{}** ({option}, confidence {:.2}): {}\n",
+                position.reason,
+                position.confidence,
+                on_one_line(&position.summary)
+            );
             if let Some(reply) = reply_of::<Rebuttal>(view, &position.turn).filter(|reply| !reply.maintained.is_empty()) {
                 let _ = writeln!(text, "- maintains {}", on_one_line(&reply.maintained.join(", ")));
             }
@@ -224,7 +234,8 @@ fn write_critique(text: &mut String, view: &View, position: &Position, option: &
     let said = reply.as_ref().map_or_else(|| option.to_uppercase(), |reply| word_of(reply.verdict));
     let counts = if said == option.to_uppercase() { said } else { format!("{said}, counts as {}", option.to_uppercase()) };
     let strength = reply.as_ref().map_or("", |reply| reply.strength.as_str());
-    let _ = writeln!(text, "**{counts}** (strength {strength}, confidence {:.2}): {}\n", position.confidence, on_one_line(&position.summary));
+    let _ =
+        writeln!(text, "**{counts}** (strength {strength}, confidence {:.2}): {}\n", position.confidence, on_one_line(&position.summary));
     write_objections(text, view, position);
     for checked in reply.iter().flat_map(|reply| &reply.checked) {
         let _ = writeln!(text, "- checked {}: {}", on_one_line(&checked.aspect), on_one_line(&checked.found));
@@ -239,7 +250,8 @@ fn write_objections(text: &mut String, view: &View, position: &Position) {
     let filed = reply_of::<Critique>(view, &position.turn).map(|reply| reply.objections);
     let filed = filed.or_else(|| reply_of::<Rebuttal>(view, &position.turn).map(|reply| reply.new_objections)).unwrap_or_default();
     for claim in &position.claims {
-        let aspect = filed.iter().find(|objection| objection.text == claim.text).map(|objection| format!(" ({})", on_one_line(&objection.aspect)));
+        let aspect =
+            filed.iter().find(|objection| objection.text == claim.text).map(|objection| format!(" ({})", on_one_line(&objection.aspect)));
         let _ = writeln!(text, "- `{}`{} {}", claim.id, aspect.unwrap_or_default(), on_one_line(&claim.text));
     }
 }
@@ -269,6 +281,7 @@ fn longest_run(text: &str, wanted: char) -> usize {
 
 /// The valid reply of a turn: the clarified one, else the first. It was checked when it came.
 fn reply_of<R: Reply>(view: &View, turn: &str) -> Option<R> {
-    let said = |name: &str| view.turns.iter().find(|known| known.turn == name).and_then(|known| extract::<R>(&known.text, &|_| Ok(())).ok());
+    let said =
+        |name: &str| view.turns.iter().find(|known| known.turn == name).and_then(|known| extract::<R>(&known.text, &|_| Ok(())).ok());
     said(&format!("{turn}/clarify")).or_else(|| said(turn)).map(|found| found.reply)
 }

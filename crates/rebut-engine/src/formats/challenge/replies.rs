@@ -317,8 +317,12 @@ impl Critique {
         // What was looked at outside of the own angle is no mistake; it only does not count as looking.
         match (self.verdict, self.objections.len()) {
             (Stand::Agree, 0) if self.strength == Strength::None => Ok(()),
-            (Stand::Agree, 0) => Err(format!("\"verdict\" is agree, but \"strength\" is {}; say none, or name the objection", self.strength.as_str())),
-            (Stand::Agree, _) => Err("\"verdict\" is agree, but there are objections; say partial or disagree, or leave them out".to_owned()),
+            (Stand::Agree, 0) => {
+                Err(format!("\"verdict\" is agree, but \"strength\" is {}; say none, or name the objection", self.strength.as_str()))
+            }
+            (Stand::Agree, _) => {
+                Err("\"verdict\" is agree, but there are objections; say partial or disagree, or leave them out".to_owned())
+            }
             (_, 0) => Err(format!("\"verdict\" is {}, but \"objections\" is empty; name at least one", self.verdict.as_str())),
             (_, _) if self.strength == Strength::None => Err("there are objections, but \"strength\" is none".to_owned()),
             (_, count) => counted("objections", count),
@@ -380,7 +384,9 @@ impl Rebuttal {
                 Err("\"verdict\" is MAINTAIN, but \"maintained\" is empty; name what still stands".to_owned())
             }
             Rejoinder::Maintain if !self.new_objections.is_empty() => Err("new objections come only with ESCALATE".to_owned()),
-            Rejoinder::Escalate if self.new_objections.is_empty() => Err("\"verdict\" is ESCALATE, but \"new_objections\" is empty".to_owned()),
+            Rejoinder::Escalate if self.new_objections.is_empty() => {
+                Err("\"verdict\" is ESCALATE, but \"new_objections\" is empty".to_owned())
+            }
             Rejoinder::Maintain | Rejoinder::Escalate => counted("new_objections", self.new_objections.len().max(1)),
         }
     }

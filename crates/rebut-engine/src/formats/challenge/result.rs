@@ -239,7 +239,11 @@ pub fn of(case: &Case, ledger: &Ledger, closing: &Closing, absences: &[Absence],
         confidence: if consensus { "HIGH" } else { "MEDIUM" }.to_owned(),
         rounds: ledger.rounds,
         proposer: case.proposer.name.clone(),
-        perspectives: case.challengers.iter().map(|challenger| perspective(&challenger.agent, &challenger.persona.title, ledger, absences)).collect(),
+        perspectives: case
+            .challengers
+            .iter()
+            .map(|challenger| perspective(&challenger.agent, &challenger.persona.title, ledger, absences))
+            .collect(),
         position_history: history(ledger),
         accepted: ledger.objections.all().iter().filter_map(settled).collect(),
         unresolved: ledger
@@ -307,7 +311,14 @@ fn perspective(agent: &Agent, title: &str, ledger: &Ledger, absences: &[Absence]
         }
     };
     let unengaged = standing.is_some_and(|standing| standing.unengaged);
-    Perspective { agent: agent.name.clone(), perspective: title.to_owned(), speaker: speaker(agent), verdict: verdict.to_owned(), summary, unengaged }
+    Perspective {
+        agent: agent.name.clone(),
+        perspective: title.to_owned(),
+        speaker: speaker(agent),
+        verdict: verdict.to_owned(),
+        summary,
+        unengaged,
+    }
 }
 
 /// Who speaks for an agent: `cli:gemini` is Gemini.
