@@ -125,7 +125,9 @@ pub fn confrontation(prompt: &Prompt) -> Value {
         let names_it =
             |quote: &&str| words(before).filter(|word| !is_common(word)).map(stem).any(|own| words(quote).any(|word| stem(word) == own));
         let (verdict, how, why) = match quote {
-            Some(quote) if before.contains(quote) => ("REJECT", "", format!("“{quote}” is in the position already, and nothing new was said.")),
+            Some(quote) if before.contains(quote) => {
+                ("REJECT", "", format!("“{quote}” is in the position already, and nothing new was said."))
+            }
             Some(quote) if text.contains("merit of another way") => {
                 ("PARTIAL", "take over what fits of", format!("“{quote}” is true of another way; as much of it as fits is taken over."))
             }
