@@ -18,8 +18,9 @@ fn agrees(aspect: &str) -> String {
 }
 
 fn opens() -> String {
-    json!({"position": "Redis it is.", "reasoning": ["It is fast."], "confidence": "HIGH", "weaknesses": ["No failover."], "assumptions": ["A second may be lost."]})
-        .to_string()
+    json!({"position": "Redis it is.", "reasoning": ["It is fast."], "confidence": "HIGH",
+        "weaknesses": ["No failover."], "assumptions": ["A second may be lost."]})
+    .to_string()
 }
 
 fn disagrees() -> String {
@@ -116,7 +117,10 @@ fn meddling(rebut: &Rebut, deed: &str) {
     let answer = accepts();
     rebut.program(
         "mine",
-        &format!("prompt=$(/bin/cat)\ncase \"$prompt\" in\n*'Answer every one of them.'*) {deed}\nprintf '%s\\n' '{answer}';;\n*) printf '%s\\n' '{opening}';;\nesac"),
+        &format!(
+            "prompt=$(/bin/cat)\ncase \"$prompt\" in\n*'Answer every one of them.'*) {deed}\nprintf '%s\\n' '{answer}';;\n\
+             *) printf '%s\\n' '{opening}';;\nesac"
+        ),
     );
 }
 
