@@ -50,30 +50,23 @@ pub fn critique(agent: &Agent, prompt: &Prompt) -> Result<Value, Fault> {
     let speaker = Speaker::choosing_from(agent, prompt, &options.lines)?;
     let chosen = options.named_in(prompt.part("position").unwrap_or_default());
     let aspects = aspects(&agent.brief);
-    let bears =
-        |about: &[(usize, f64)]| about.is_empty() || about.iter().any(|(option, strength)| Some(*option) == chosen && *strength > 0.0);
-    let mut found: Vec<(f64, bool, &str)> = Vec::new();
-    for fact in speaker.case.facts.iter().filter(|fact| bears(&fact.about)) {
-        let looks = speaker.judge.seen(&fact.tone.lenses, fact.tone.serious);
-        if looks < -0.25 {
-            found.push((looks, fact.tone.serious, fact.text));
-        }
-    }
-    found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.2.cmp(b.2)));
-    found.dedup_by(|a, b| a.2 == b.2);
-    found.truncate(2);
-    let Some(worst) = found.first() else { return Ok(agreement(&aspects, &speaker)) };
+    let found = worries(agent, &speaker, chosen, &aspects);
+    let Some(worst) = found.iter().map(|worry| worry.weight).reduce(f64::max) else { return Ok(agreement(&aspects, &speaker)) };
     let strength = match worst {
-        (_, true, _) => "strong",
-        (looks, ..) if *looks < -0.8 => "moderate",
+        _ if found.iter().any(|worry| worry.serious) => "strong",
+        weight if weight > MODERATE => "moderate",
         _ => "minor",
     };
     let objections: Vec<Value> = found
         .iter()
-        .map(|(_, serious, text)| {
-            let (name, _) = aspect_for(&aspects, text);
-            let end = if *serious { "people or their data may come to harm by it" } else { "the position does not say how it is met" };
-            json!({ "aspect": name, "text": format!("On {name}: the text says “{}”, and {end}.", quoted(text)) })
+        .map(|worry| {
+            let (name, quote) = (aspect_for(&aspects, worry.text).0, quoted(worry.text));
+            let end = match worry {
+                Worry { serious: true, .. } => "people or their data may come to harm by it",
+                Worry { of_another: true, .. } => "that is a merit of another way, which the position gives up",
+                _ => "the position does not say how it is met",
+            };
+            json!({ "aspect": name, "text": format!("On {name}: the text says “{quote}”, and {end}.") })
         })
         .collect();
     Ok(json!({
@@ -81,9 +74,44 @@ pub fn critique(agent: &Agent, prompt: &Prompt) -> Result<Value, Fault> {
         "strength": strength,
         "objections": objections,
         "checked": checked(&aspects, &speaker),
-        "summary": format!("“{}” is not answered.", quoted(worst.2)),
+        "summary": format!("“{}” is not answered.", quoted(found[0].text)),
         "confidence": if strength == "minor" { 0.6 } else { 0.75 },
     }))
+}
+
+/// Something in the text that worries a challenger.
+struct Worry<'a> {
+    text: &'a str,
+    /// How much.
+    weight: f64,
+    /// Whether people or their data could come to harm.
+    serious: bool,
+    /// Whether it praises another way rather than blaming the position.
+    of_another: bool,
+}
+
+/// Below this nothing is worth an objection.
+const SLIGHT: f64 = 0.15;
+/// Above this an objection is more than minor.
+const MODERATE: f64 = 0.5;
+
+/// What worries a challenger most, one or two: what looks bad through its lens and bears on the position, or good and bears on another.
+/// What its aspects speak of comes first, and each challenger has a taste of its own.
+fn worries<'a>(agent: &Agent, speaker: &Speaker<'a>, chosen: Option<usize>, aspects: &[(&str, &str)]) -> Vec<Worry<'a>> {
+    let mut found: Vec<(f64, Worry<'a>)> = Vec::new();
+    for fact in &speaker.case.facts {
+        let looks = speaker.judge.seen(&fact.tone.lenses, fact.tone.serious);
+        let is_of = |wanted: bool| fact.about.iter().any(|(option, strength)| (Some(*option) == chosen) == wanted && *strength > 0.0);
+        let of_another = !is_of(true) && is_of(false);
+        let weight = if of_another { 0.6 * looks } else { -looks };
+        if weight > SLIGHT && found.iter().all(|(_, known)| known.text != fact.text) {
+            let taste = (hash(&[&agent.name, fact.text]) % 100) as f64 / 100.0;
+            let rank = weight + 0.25 * aspect_for(aspects, fact.text).1 as f64 + 0.8 * taste;
+            found.push((rank, Worry { text: fact.text, weight, serious: fact.tone.serious && !of_another, of_another }));
+        }
+    }
+    found.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(one.text.cmp(other.text)));
+    found.into_iter().map(|(_, worry)| worry).take(2).collect()
 }
 
 /// The proposer's answers: what the text says of the position is accepted, what it says of everything in part, what it does not say is not.
@@ -96,21 +124,23 @@ pub fn confrontation(prompt: &Prompt) -> Value {
         let quote = quote_in(text).filter(|quote| context.contains(quote.trim_end_matches('…')));
         let names_it =
             |quote: &&str| words(before).filter(|word| !is_common(word)).map(stem).any(|own| words(quote).any(|word| stem(word) == own));
-        let (verdict, why) = match quote {
+        let (verdict, how, why) = match quote {
+            Some(quote) if before.contains(quote) => {
+                ("REJECT", "", format!("“{quote}” is in the position already, and nothing new was said."))
+            }
+            Some(quote) if text.contains("merit of another way") => {
+                ("PARTIAL", "take over what fits of", format!("“{quote}” is true of another way; as much of it as fits is taken over."))
+            }
             Some(quote) if names_it(&quote) || !tone(quote).serious => {
-                ("ACCEPT", format!("“{quote}” stands in the text; it is met before anything else is done."))
+                ("ACCEPT", "meet", format!("“{quote}” stands in the text; it is met before anything else is done."))
             }
-            Some(quote) => ("PARTIAL", format!("“{quote}” stands in the text, but it is true of every way; it is watched, not solved.")),
-            None => ("REJECT", "The text does not say this, so the position cannot rest on it.".to_owned()),
+            Some(quote) => {
+                ("PARTIAL", "watch", format!("“{quote}” stands in the text, but it is true of every way; it is watched, not solved."))
+            }
+            None => ("REJECT", "", "The text does not say this, so the position cannot rest on it.".to_owned()),
         };
-        if verdict != "REJECT" {
-            let what = quote.map_or_else(|| aspect.to_owned(), |quote| format!("“{quote}”"));
-            let how = if verdict == "ACCEPT" { "meet" } else { "watch" };
-            if !position.contains(&what) {
-                position.push_str(&format!("; {how} {what} ({aspect})"));
-            } else if position == before {
-                position.push_str(&format!("; again {how} it for {aspect}"));
-            }
+        if let Some(quote) = quote.filter(|quote| verdict != "REJECT" && !position.contains(*quote)) {
+            position.push_str(&format!("; {how} “{quote}” ({aspect})"));
         }
         answers.push(json!({ "objection": id, "verdict": verdict, "why": why }));
     }

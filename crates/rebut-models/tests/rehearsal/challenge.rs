@@ -84,8 +84,8 @@ fn play(topic: &str, context: &str) -> Played {
     let others = challengers(topic, context);
     let (mut critiques, mut lines) = (Vec::new(), Vec::new());
     for (agent, persona) in &others {
-        say::<Ready>(agent, &told, |reply| reply.check(persona));
-        let critique: Critique = say(agent, &told, |reply| reply.check(persona));
+        say::<Ready>(agent, &told, |reply: &mut Ready| reply.check(persona));
+        let critique: Critique = say(agent, &told, |reply: &mut Critique| reply.check(persona));
         let named = critique.objections.iter().enumerate();
         lines.extend(named.map(|(at, objection)| (ClaimId::new(&agent.name, 1, at + 1), objection.aspect.clone(), objection.text.clone())));
         critiques.push(critique);

@@ -18,8 +18,9 @@ fn agrees(aspect: &str) -> String {
 }
 
 fn opens() -> String {
-    json!({"position": "Redis it is.", "reasoning": ["It is fast."], "confidence": "HIGH", "weaknesses": ["No failover."], "assumptions": ["A second may be lost."]})
-        .to_string()
+    json!({"position": "Redis it is.", "reasoning": ["It is fast."], "confidence": "HIGH",
+        "weaknesses": ["No failover."], "assumptions": ["A second may be lost."]})
+    .to_string()
 }
 
 fn disagrees() -> String {
@@ -116,7 +117,10 @@ fn meddling(rebut: &Rebut, deed: &str) {
     let answer = accepts();
     rebut.program(
         "mine",
-        &format!("prompt=$(/bin/cat)\ncase \"$prompt\" in\n*'Answer every one of them.'*) {deed}\nprintf '%s\\n' '{answer}';;\n*) printf '%s\\n' '{opening}';;\nesac"),
+        &format!(
+            "prompt=$(/bin/cat)\ncase \"$prompt\" in\n*'Answer every one of them.'*) {deed}\nprintf '%s\\n' '{answer}';;\n\
+             *) printf '%s\\n' '{opening}';;\nesac"
+        ),
     );
 }
 
@@ -278,7 +282,8 @@ fn a_tradeoff_is_answered_by_side_and_a_fork_goes_on_without_the_files() {
         assert!(transcript.contains(shown), "{shown}: {transcript}");
     }
     assert_eq!(rebut.run(&["answer", "last", "nobody"]).code, 2);
-    assert!(rebut.expect(0, &["answer", "last", "operator", "--reason", "we were bitten"]).contains("operator"));
+    rebut.expect(0, &["answer", "last", "operator", "--reason", "we were bitten"]);
+    assert!(rebut.expect(0, &["show", "last"]).contains("answered  operator by tester: “we were bitten”"));
     let files = names_in(&rebut.path("debates/001-use-redis-for-sessions/rounds"));
     rebut.expect(3, &["fork", "last", "--at", "rebuttal 3", "-q"]);
     assert_eq!(names_in(&rebut.path("debates/001-use-redis-for-sessions/rounds")), files);

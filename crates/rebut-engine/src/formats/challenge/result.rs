@@ -195,7 +195,8 @@ impl ChallengeResult {
 
     fn tradeoff(&self) -> String {
         let mut text = format!(
-            "## DEBATE OUTCOME: TRADEOFF\n\n**Final position:** {} (v{}, contested)\n**Confidence:** {}\n**Rounds:** {} (no consensus)\n\n**Perspective Breakdown:**\n",
+            "## DEBATE OUTCOME: TRADEOFF\n\n**Final position:** {} (v{}, contested)\n**Confidence:** {}\n**Rounds:** {} (no consensus)\n\n\
+             **Perspective Breakdown:**\n",
             clean::on_one_line(&self.final_position),
             self.version,
             self.confidence,
