@@ -58,7 +58,8 @@ pub struct Debate {
 #[derive(Default)]
 pub(crate) struct SaidSoFar {
     pub(crate) steps: HashSet<String>,
-    pub(crate) absences: Vec<Absence>,
+    /// With the round and the step they belong to: steps that run side by side end in any order.
+    pub(crate) absences: Vec<(u32, String, Absence)>,
     pub(crate) substitutions: Vec<Substitution>,
     pub(crate) rounds: u32,
 }
@@ -179,7 +180,7 @@ impl Debate {
         let mut asks = vec![(agent, ask)];
         self.enter(step)?;
         let mut results = self.exchange_all(step, &mut asks, Vec::new()).await?;
-        self.note_absences(results.iter().filter_map(|result| result.as_ref().err()));
+        self.note_absences(step, results.iter().filter_map(|result| result.as_ref().err()));
         results.pop().ok_or_else(|| Halt::Broken(format!("{}: nobody was asked", step.name)))
     }
 
@@ -202,7 +203,7 @@ impl Debate {
                 Err(absence) => round.absent.push(absence),
             }
         }
-        self.note_absences(&round.absent);
+        self.note_absences(step, &round.absent);
         self.lock_said().rounds += 1;
         let completed = RoundCompleted {
             step: step.name.clone(),
@@ -251,9 +252,11 @@ impl Debate {
         self.wait_for_gate(name, until).await
     }
 
-    /// Everybody missed so far, in order, each turn once.
+    /// Everybody missed so far, by round and step, each turn once: the same order whoever was faster.
     pub(crate) fn absences(&self) -> Vec<Absence> {
-        self.lock_said().absences.clone()
+        let mut all = self.lock_said().absences.clone();
+        all.sort_by(|(round, step, _), (other_round, other_step, _)| (round, step).cmp(&(other_round, other_step)));
+        all.into_iter().map(|(_, _, absence)| absence).collect()
     }
 
     /// Rounds completed so far.
@@ -404,8 +407,9 @@ impl Debate {
         all
     }
 
-    fn note_absences<'a>(&self, new: impl IntoIterator<Item = &'a Absence>) {
-        self.lock_said().absences.extend(new.into_iter().cloned());
+    fn note_absences<'a>(&self, step: &Step, new: impl IntoIterator<Item = &'a Absence>) {
+        let new = new.into_iter().map(|absence| (step.round, step.name.clone(), absence.clone()));
+        self.lock_said().absences.extend(new);
     }
 
     fn lock_said(&self) -> std::sync::MutexGuard<'_, SaidSoFar> {

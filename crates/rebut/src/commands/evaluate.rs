@@ -11,7 +11,7 @@ use crate::{
     idea::{self, Idea},
     output,
     paint::Paint,
-    panel::{self, Panel},
+    panel::Panel,
     roles,
 };
 use rebut_engine::{
