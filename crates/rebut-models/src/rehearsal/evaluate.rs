@@ -156,8 +156,7 @@ fn news(prompt: &Prompt) -> Vec<Piece<'_>> {
 /// The parts of a text, each with the heading it stands under.
 fn sections(text: &str) -> Vec<(&str, &str)> {
     let (mut all, mut heading, mut start, mut at) = (Vec::new(), "", 0, 0);
-    for line in text.split_inclusive('
-') {
+    for line in text.split_inclusive('\n') {
         if line.starts_with('#') {
             all.push((heading, &text[start..at]));
             (heading, start) = (line.trim(), at + line.len());
