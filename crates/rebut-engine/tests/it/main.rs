@@ -2,6 +2,7 @@
 
 mod audits;
 mod cases;
+mod evaluate;
 mod example;
 mod hearing;
 mod html;

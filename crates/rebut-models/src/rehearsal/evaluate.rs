@@ -24,11 +24,12 @@ pub fn scores(prompt: &Prompt) -> Value {
     let scored = lines.map(|line| {
         let (category, about) = line.split_once(": ").unwrap_or((line, ""));
         let near: HashSet<String> = stems(line);
-        let weight = |piece: &&Piece<'_>| piece.news.abs() * (1.0 + piece.shared(&near) as f64);
+        // What is not about the category says little about it.
+        let weight = |piece: &&Piece<'_>| piece.news.abs() * (0.2 + piece.shared(&near) as f64);
         let (good, bad): (Vec<&Piece<'_>>, Vec<&Piece<'_>>) = news.iter().partition(|piece| piece.news > 0.0);
         let sum = |pieces: &[&Piece<'_>]| pieces.iter().map(|piece| weight(piece)).sum::<f64>();
         let (up, down) = (sum(&good), sum(&bad));
-        let score = 5.5 + 4.5 * (up - down) / (up + down + 1.0);
+        let score = 5.5 + 4.5 * (up - down) / (up + down + 2.0);
         let seen = good.len() + bad.len();
         let shown = good.iter().chain(&bad).max_by(|one, other| weight(one).total_cmp(&weight(other)));
         let evidence: Vec<String> = shown.map(|piece| piece.quote()).into_iter().collect();
@@ -126,6 +127,8 @@ pub fn verdict(prompt: &Prompt) -> Value {
 /// A passage of the idea and whether it is good or bad news.
 struct Piece<'a> {
     text: &'a str,
+    /// The heading it stands under.
+    heading: &'a str,
     news: f64,
 }
 
@@ -135,24 +138,46 @@ impl Piece<'_> {
     }
 
     fn shared(&self, near: &HashSet<String>) -> usize {
-        words(self.text).filter(|word| near.contains(&stem(word))).count()
+        words(self.heading).chain(words(self.text)).filter(|word| near.contains(&stem(word))).count()
     }
 }
 
 /// What stands in the idea and leans one way. Shorter pieces show nothing.
 fn news(prompt: &Prompt) -> Vec<Piece<'_>> {
-    let found = passages(prompt.part("context").unwrap_or(""), &Names::parse(""));
-    let lean = |passage: &Passage<'_>| {
-        let filed = match passage.side {
-            Side::Pro => 1.0,
-            Side::Con => -1.0,
-            Side::Open => 0.0,
-        };
-        tone(passage.text).lenses.iter().sum::<f64>() + filed
+    let mut found = Vec::new();
+    for (heading, body) in sections(prompt.part("context").unwrap_or("")) {
+        let pieces = passages(body, &Names::parse("")).into_iter().filter(|passage| words(passage.text).count() > 3);
+        found.extend(pieces.map(|passage| Piece { text: passage.text, heading, news: lean(&passage) }));
+    }
+    found.retain(|piece| piece.news.abs() > 0.1);
+    found
+}
+
+/// The parts of a text, each with the heading it stands under.
+fn sections(text: &str) -> Vec<(&str, &str)> {
+    let (mut all, mut heading, mut start, mut at) = (Vec::new(), "", 0, 0);
+    for line in text.split_inclusive('\n') {
+        if line.starts_with('#') {
+            all.push((heading, &text[start..at]));
+            (heading, start) = (line.trim(), at + line.len());
+        }
+        at += line.len();
+    }
+    all.push((heading, &text[start..]));
+    all
+}
+
+/// Above zero for good news. What is only denied, or said not to be there, is bad.
+fn lean(passage: &Passage<'_>) -> f64 {
+    const DENIALS: [&str; 6] = ["no", "not", "nobody", "nothing", "never", "none"];
+    let filed = match passage.side {
+        Side::Pro => 1.0,
+        Side::Con => -1.0,
+        Side::Open => 0.0,
     };
-    let pieces =
-        found.iter().filter(|passage| words(passage.text).count() > 3).map(|passage| Piece { text: passage.text, news: lean(passage) });
-    pieces.filter(|piece| piece.news.abs() > 0.1).collect()
+    let said = tone(passage.text).lenses.iter().sum::<f64>() + filed;
+    let denies = words(passage.text).any(|word| DENIALS.iter().any(|known| word.eq_ignore_ascii_case(known)));
+    if said.abs() <= 0.1 && denies { -0.7 } else { said }
 }
 
 /// The pieces that speak for one way, those near the topic and the weightiest first.

@@ -183,7 +183,7 @@ fn outcome(debate: &Debate, case: &Case, hearing: Hearing, stopped: Option<Limit
     let ending = match &stopped {
         Some(_) => Ending::Stopped,
         None if judged > 0 => Ending::Completed,
-        None if nobody_could_be_asked(&absences) => Ending::NoModel,
+        None if nobody_could_be_asked(&hearing, &absences) => Ending::NoModel,
         None => Ending::NoQuorum,
     };
     let result = EvaluateResult {
@@ -209,8 +209,12 @@ fn missing(who: &str, absence: &Absence) -> String {
     format!("the {who} is missing ({})", absence.reason)
 }
 
-/// Whether everybody who was asked lacks a key, a model or somebody at the terminal.
-fn nobody_could_be_asked(absences: &[Absence]) -> bool {
+/// Whether nobody said anything, and everybody lacks a key, a model or somebody at the terminal.
+fn nobody_could_be_asked(hearing: &Hearing, absences: &[Absence]) -> bool {
+    let is_silent = |round: &TopicRound| round.advocate_arguments.is_empty() && round.challenger_arguments.is_empty();
+    if !hearing.evaluation.is_empty() || !hearing.rounds.iter().all(is_silent) {
+        return false;
+    }
     let is_absent = |absence: &Absence| matches!(absence.reason, FaultKind::Auth | FaultKind::NotFound | FaultKind::Unavailable);
     !absences.is_empty() && absences.iter().all(is_absent)
 }
