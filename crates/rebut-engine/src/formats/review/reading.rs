@@ -1,7 +1,7 @@
 //! How a review is read by people: a heading, lines for a terminal, and the transcript. What has not ended is read as far as it came.
 
 use super::{
-    audit::TIE,
+    audit::{DebatedPair, TIE},
     case::{Config, Input, TextKind, is_reviewer},
     locate::{Lines, Spot},
     operations::{Merged, Operation},
@@ -96,12 +96,10 @@ fn debate_lines(view: &View, result: &ReviewResult) -> Vec<String> {
             format!("{} {}{}", side.role, side.argument_quality_score, shortened(&labels, 60))
         });
         let ending = if pair.winner == TIE { TIE.to_owned() } else { format!("winner {}", pair.winner) };
-        let flipped = if view.verdicts.iter().any(|ruling| ruling.flipped && is_about(ruling, &pair.conflict)) {
-            " (the verdict flipped with the order)"
-        } else {
-            ""
-        };
-        format!("Pair {}  {}  {ending}{flipped}", pair.conflict, sides.collect::<Vec<_>>().join("  ·  "))
+        let ruling = view.verdicts.iter().find(|ruling| is_on(ruling, pair));
+        let flipped = if ruling.is_some_and(|ruling| ruling.flipped) { " (the verdict flipped with the order)" } else { "" };
+        let id = ruling.and_then(|ruling| ruling.about.split(' ').next()).unwrap_or(&pair.conflict);
+        format!("Pair {id}  {}  {ending}{flipped}", sides.collect::<Vec<_>>().join("  ·  "))
     });
     let failed = debate.failed_pairs.iter().map(|pair| {
         format!("Pair {}  {} · {}  failed: {}", pair.conflict, pair.role_a, pair.role_b, shortened(&on_one_line(&pair.why), 160))
@@ -109,9 +107,10 @@ fn debate_lines(view: &View, result: &ReviewResult) -> Vec<String> {
     judged.chain(failed).collect()
 }
 
-/// Whether a verdict is the one on a conflict; it is named `C1 Add vs Remove on …`.
-fn is_about(ruling: &Ruling, conflict: &str) -> bool {
-    ruling.about.split_once(' ').is_some_and(|(_, about)| about == conflict)
+/// Whether a verdict is the one on a pair; it is named `C1 Add vs Remove on …`.
+fn is_on(ruling: &Ruling, pair: &DebatedPair) -> bool {
+    let about = ruling.about.split_once(' ').map(|(_, about)| about);
+    about == Some(&pair.conflict) && ruling.sides == [&*pair.role_a, &*pair.role_b]
 }
 
 fn merged_line(result: &ReviewResult) -> String {
