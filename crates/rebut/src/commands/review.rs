@@ -46,8 +46,9 @@ pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<u8, CliError> 
     let config = app.config.format(FORMAT.name)?;
     let typed = Config::parse(&config).map_err(CliError::usage)?;
     let mut run = args.run.clone();
-    let usual = roles(&args.reviewers, &typed, input.kind);
-    if !args.reviewers.is_empty() {
+    let named = if args.reviewers.is_empty() { &args.run.panel.judges } else { &args.reviewers };
+    let usual = roles(named, &typed, input.kind);
+    if !named.is_empty() {
         run.panel.judges.clone_from(&usual);
     }
     let registry = Arc::new(app.registry()?);
