@@ -85,7 +85,7 @@ pub fn form_of(file: &Path) -> Result<Form, CliError> {
         Some("yaml" | "yml") => Ok(Form::Yaml),
         Some("ndjson" | "jsonl") => Ok(Form::Journal),
         _ => Err(CliError::usage(format!("cannot tell the form from `{}`", file.display()))
-            .hint("use .md, .json, .yaml, .adr.md, .ndjson; for a review also .sarif, .comment.md")),
+            .hint("use .md, .json, .yaml, .adr.md or .ndjson; for a review also .sarif or .comment.md")),
     }
 }
 
