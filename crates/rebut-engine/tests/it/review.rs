@@ -2,9 +2,12 @@
 
 use rebut_engine::{
     Desk, DeskOptions,
+    budget::Caps,
+    event::Limits,
     formats::review::{AuditEntry, audit_entry},
     memory::MemoryStore,
     model::{Answer, Fault, Model, Models, Request},
+    outcome::Ending,
     report,
     view::View,
 };
@@ -28,7 +31,7 @@ impl Model for Listening {
         if request.turn.starts_with("edit/") {
             let whole = format!("{}\n{}", request.prompt.system, request.prompt.user);
             let marker = whole.split("<<<data ").last().and_then(|rest| rest.split(">>>").next()).expect("a marker").to_owned();
-            self.editor.lock().unwrap().push(whole.replace(&marker, "MARKER"));
+            self.editor.lock().expect("no test panicked meanwhile").push(whole.replace(&marker, "MARKER"));
         }
         self.model.ask(request).await
     }
@@ -42,14 +45,26 @@ impl Models for Everybody {
     }
 }
 
+fn case(name: &str) -> Case {
+    Case::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/review").join(name))
+}
+
 /// Runs a case; gives its view and what its editor was asked.
-async fn run(case: &str) -> (View, Vec<String>) {
-    let case = Case::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/review").join(case));
+async fn run(name: &str) -> (View, Vec<String>) {
+    run_within(name, None).await
+}
+
+/// The same with so many calls at most.
+async fn run_within(name: &str, calls: Option<u64>) -> (View, Vec<String>) {
+    let mut case = case(name);
+    let caps = Caps { calls, ..Caps::default() };
+    case.start.limits = Some(Limits { caps, ..Limits::default() });
     let listening = Arc::new(Listening { model: case.model(), editor: Mutex::default() });
     let options = DeskOptions { clock: Arc::new(SimulatedClock::new()), ..DeskOptions::default() };
     let desk = Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(Everybody(listening.clone())), options);
-    let (id, _) = desk.run(case.start.clone()).await.unwrap_or_else(|error| panic!("{}: {error}", case.name));
-    let asked = listening.editor.lock().unwrap().clone();
+    let (id, _) = desk.run(case.start.clone()).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert!(desk.replay(id).await.is_ok_and(|replayed| replayed.identical), "{name} within {calls:?} calls: a replay is the same");
+    let asked = listening.editor.lock().expect("no test panicked meanwhile").clone();
     (desk.view(id).await.expect("a view"), asked)
 }
 
@@ -73,22 +88,41 @@ async fn merged_and_edited_are_the_same_with_the_debate_on_off_and_failing() {
     let (off, asked) = run("conflict-debate-off").await;
     assert_eq!(result(&off)["debate"], Value::Null);
     assert!(acted_on(&off).contains("DEPLOY_TOKEN") && asked.len() == 1, "{}", acted_on(&off));
-    // A debate with a winner, one that flips, one without a judge, one that is cut off by a limit.
-    for on in ["debate-on", "flip", "judge-missing", "budget-met"] {
-        let (view, same) = run(on).await;
-        assert!(result(&view)["debate"].is_object(), "{on}: there was a debate");
-        assert_eq!(acted_on(&view), acted_on(&off), "{on}");
-        assert_eq!(same, asked, "{on}: the editor is asked the same");
+    // A debate with a winner, one that flips, one without a judge, and some that a limit cuts off.
+    let limited = (4..10).map(|calls| ("debate-on", Some(calls)));
+    for (on, calls) in [("debate-on", None), ("flip", None), ("judge-missing", None)].into_iter().chain(limited) {
+        let (view, same) = run_within(on, calls).await;
+        assert!(result(&view)["debate"].is_object(), "{on} {calls:?}: there was a debate");
+        assert_eq!(acted_on(&view), acted_on(&off), "{on} {calls:?}");
+        assert_eq!(same, asked, "{on} {calls:?}: the editor is asked the same");
     }
     // The same with two conflicts: judged both times, and with a side that does not answer.
     let ((both, one), (failing, other)) = (run("two-pairs").await, run("failed-pair").await);
     assert_eq!((acted_on(&both), one), (acted_on(&failing), other));
 }
 
+/// Where a limit is met, what stands so far is the result, and it is said. (Cases cannot have one: a crash in flight uses up calls too.)
+#[tokio::test(start_paused = true)]
+async fn a_limit_leaves_what_stands() {
+    let rows =
+        [(2, None, None), (3, Some("stopped"), None), (4, Some("done"), Some(0)), (9, Some("done"), Some(0)), (10, Some("done"), Some(1))];
+    for (calls, editing, pairs) in rows {
+        let (view, _) = run_within("debate-on", Some(calls)).await;
+        let outcome = view.outcome.clone().expect("an outcome");
+        let is_cut = calls < 10;
+        assert_eq!((outcome.outcome == Ending::Stopped, outcome.stopped.is_some()), (is_cut, is_cut), "{calls}");
+        assert_eq!(outcome.result["editing"]["state"].as_str(), editing, "{calls}");
+        assert_eq!(outcome.result["debate"]["pairs"].as_array().map(Vec::len), pairs, "{calls}");
+        let failed = outcome.result["debate"]["failed_pairs"].as_array().map(Vec::len);
+        assert_eq!(failed, pairs.filter(|pairs| *pairs == 0).map(|_| 1), "{calls}");
+        assert_eq!(outcome.result["merged"].as_array().map(Vec::len), editing.map(|_| 4), "{calls}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_audit_entry_counts_the_debates_tokens_and_has_no_log_without_one() {
     for none in ["conflict-debate-off", "no-operations", "not-direct", "reviewer-missing", "straight-path", "diff"] {
-        let json = serde_json::to_value(entry(&run(none).await.0)).unwrap();
+        let json = serde_json::to_value(entry(&run(none).await.0)).expect("well-formed");
         assert_eq!(json["debate_log"], Value::Null, "{none}");
         assert!(json["cost"]["input_tokens"].as_u64().is_some_and(|tokens| tokens > 100), "{none}: {json}");
     }
@@ -97,19 +131,19 @@ async fn an_audit_entry_counts_the_debates_tokens_and_has_no_log_without_one() {
     assert!(log.cost.input_tokens > 0 && log.cost.output_tokens > 0);
     assert_eq!(on.cost.input_tokens, off.cost.input_tokens + log.cost.input_tokens);
     assert_eq!(on.cost.output_tokens, off.cost.output_tokens + log.cost.output_tokens);
-    let json = serde_json::to_value(&log).unwrap();
+    let json = serde_json::to_value(&log).expect("well-formed");
     assert_eq!(json["ran"], true);
     let expected: Value = serde_json::from_str(
         r#"[{"role_a": "security", "role_b": "testing", "conflict": "Add vs Remove on 'env access'", "winner": "security",
              "judge_scores": {"security": 8.13, "testing": 5.5}}]"#,
     )
-    .unwrap();
+    .expect("well-formed");
     assert_eq!(json["pairs"], expected);
     let keys = |value: &Value| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
     assert_eq!(keys(&json), ["cost", "judge_feedback", "pairs", "ran"]);
     assert_eq!(keys(&json["judge_feedback"][0]), ["argument_labels", "argument_quality_score", "policy_signal", "role"]);
     assert_eq!(keys(&json["cost"]), ["input_tokens", "output_tokens"]);
-    let failed = serde_json::to_value(entry(&run("failed-pair").await.0).debate_log).unwrap();
+    let failed = serde_json::to_value(entry(&run("failed-pair").await.0).debate_log).expect("well-formed");
     assert_eq!((failed["pairs"].as_array().map(Vec::len), failed["failed_pairs"].as_array().map(Vec::len)), (Some(1), Some(1)));
     let five = entry(&run("five-conflicts").await.0);
     assert_eq!((five.conflicts.len(), five.debate_log.expect("a log").pairs.len()), (5, 2));
@@ -119,7 +153,7 @@ async fn an_audit_entry_counts_the_debates_tokens_and_has_no_log_without_one() {
 async fn sarif_has_what_its_schema_requires() {
     for case in ["straight-path", "diff", "hostile", "no-operations"] {
         let (view, _) = run(case).await;
-        let log: Value = serde_json::from_str(&report::sarif(&view).expect("a review")).unwrap();
+        let log: Value = serde_json::from_str(&report::sarif(&view).expect("a review")).expect("well-formed");
         assert_eq!(log["version"], "2.1.0");
         assert!(log["$schema"].as_str().is_some_and(|schema| schema.ends_with("sarif-2.1.0.json")));
         let [run] = log["runs"].as_array().expect("runs").as_slice() else { panic!("{case}: one run") };
@@ -131,7 +165,7 @@ async fn sarif_has_what_its_schema_requires() {
         for found in results {
             assert!(found["message"]["text"].as_str().is_some_and(|text| !text.is_empty()), "{case}: {found}");
             assert!(["error", "warning", "note"].contains(&found["level"].as_str().expect("a level")), "{case}: {found}");
-            let rule = &rules[usize::try_from(found["ruleIndex"].as_u64().expect("a number")).unwrap()];
+            let rule = &rules[usize::try_from(found["ruleIndex"].as_u64().expect("a number")).expect("well-formed")];
             assert_eq!(rule["id"], found["ruleId"], "{case}");
             for place in found["locations"].as_array().into_iter().flatten() {
                 let place = &place["physicalLocation"];
@@ -141,7 +175,7 @@ async fn sarif_has_what_its_schema_requires() {
             }
         }
     }
-    let diff: Value = serde_json::from_str(&report::sarif(&run("diff").await.0).expect("a review")).unwrap();
+    let diff: Value = serde_json::from_str(&report::sarif(&run("diff").await.0).expect("a review")).expect("well-formed");
     let first = &diff["runs"][0]["results"][0];
     assert_eq!((&first["level"], &first["ruleId"]), (&"error".into(), &"security/Remove".into()));
     let place = &first["locations"][0]["physicalLocation"];
@@ -155,7 +189,7 @@ async fn a_comment_begins_with_its_mark_and_nothing_of_a_model_is_markup() {
     let text = report::comment(&view).expect("a review");
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], report::MARKER);
-    assert!(lines[1].starts_with("**rebut review**: 1 critical · 1 high · 1 medium · 1 low · 1 conflict · $"), "{}", lines[1]);
+    assert!(lines[1].starts_with("**rebut review**: 1 critical · 1 high · 1 medium · 1 low · 1 conflict · n/a"), "{}", lines[1]);
     assert!(text.contains("<details><summary>C1 Add vs Remove on 'env access'") && text.ends_with("</details>\n"), "{text}");
     assert!(text.contains("security argued better (logged only"), "{text}");
     let hostile = report::comment(&run("hostile").await.0).expect("a review");

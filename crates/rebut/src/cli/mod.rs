@@ -117,7 +117,7 @@ pub enum Command {
     Challenge(Box<ChallengeArgs>),
     /// Debate an idea topic by topic and see its scores move: advocate, challenger, arbiter
     Evaluate(Box<EvaluateArgs>),
-    /// Review a text or a change: reviewers propose operations, priority merges them, an editor applies them
+    /// Review a text or a change: proposals are merged by priority and applied
     Review(Box<ReviewArgs>),
     /// Ask one agent, once
     Single(Box<AskArgs>),
