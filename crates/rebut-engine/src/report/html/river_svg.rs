@@ -12,6 +12,8 @@ const HEAD: f64 = 62.0;
 const SLOT: f64 = 26.0;
 const GAP: f64 = 10.0;
 const RIGHT: f64 = 150.0;
+/// As wide as a page, unless there are many rounds.
+const WIDTH: f64 = 960.0;
 
 /// Draws it. With `captions`, each change of mind is told below: for a drawing that stands alone.
 pub fn draw(svg: &mut Markup, river: &River, captions: bool) {
@@ -46,12 +48,13 @@ struct Drawing<'a> {
 
 impl<'a> Drawing<'a> {
     fn new(river: &'a River) -> Self {
-        let step = if river.columns.len() > 4 { 170.0 } else { 260.0 };
+        let gaps = river.columns.len().saturating_sub(1).max(1) as f64;
+        let step = ((WIDTH - LEFT - 40.0 - RIGHT) / gaps).max(170.0);
         Self { river, step, lane_height: (SLOT * river.tracks.len() as f64 + 18.0).max(64.0) }
     }
 
     fn width(&self) -> f64 {
-        LEFT + 40.0 + self.step * (self.river.columns.len() - 1) as f64 + RIGHT
+        (LEFT + 40.0 + self.step * (self.river.columns.len() - 1) as f64 + RIGHT).max(WIDTH)
     }
 
     fn bottom(&self) -> f64 {
@@ -65,7 +68,7 @@ impl<'a> Drawing<'a> {
     /// Every agent has its own height in each lane, so that lines never lie on each other.
     fn y(&self, lane: usize, track: usize) -> f64 {
         HEAD + (self.lane_height + GAP) * lane as f64
-            + (track as f64 + 0.5) * (self.lane_height - 10.0) / self.river.tracks.len() as f64
+            + (track as f64 + 0.5) * (self.lane_height - 14.0) / self.river.tracks.len() as f64
             + 9.0
     }
 

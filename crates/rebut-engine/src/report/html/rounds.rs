@@ -40,7 +40,7 @@ pub fn moved(page: &mut Markup, river: &River, moved: &Move) {
             page.own("”");
         }
         if !moved.reason.trim().is_empty() {
-            page.own(". ");
+            page.own(". In its words: ");
             page.element("span", &[("class", "faint")], &moved.reason);
         }
     });
