@@ -291,8 +291,8 @@ async fn scores_are_drawn_from_before_to_after() {
     check("scores", &html);
     let table = parsed(&html).into_iter().find(|element| element.name == "table" && element.text.contains("Category")).expect("a table");
     let words: Vec<&str> = table.text.split('\n').filter(|word| !word.trim().is_empty()).collect();
-    for row in [["Problem", "6.0", "4.5", "-1.5"], ["Market", "5.0", "5.0", "±0"]] {
+    for row in [["Problem", "6.0", "4.5", "−1.5"], ["Market", "5.0", "5.0", "±0"]] {
         assert!(words.windows(4).any(|found| found == row), "{row:?} in {words:?}");
     }
-    assert!(report::chart(&view).expect("a chart").contains("Problem: 6.0 before, 4.5 after (-1.5)."));
+    assert!(report::chart(&view).expect("a chart").contains("Problem: 6.0 before, 4.5 after (−1.5)."));
 }

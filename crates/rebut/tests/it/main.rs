@@ -18,6 +18,7 @@ mod processes;
 mod rebut;
 mod refused;
 mod replay;
+mod reports;
 mod retally;
 mod review;
 mod signals;
