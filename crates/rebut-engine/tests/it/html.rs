@@ -192,7 +192,7 @@ async fn a_change_of_mind_is_drawn_with_the_claim_that_caused_it() {
     let river =
         elements.iter().find(|element| element.name == "svg" && element.attribute("aria-labelledby") == Some("river-title river-desc"));
     let river = river.expect("a river");
-    let moved = "risk, round 2: A → C, because of effort·1·#1 “A read-only cache cannot conflict.”.";
+    let moved = "risk, round 2: A → C, because of effort·1·#1 “A read-only cache cannot conflict”.";
     let titles: Vec<&str> = elements.iter().filter(|element| element.name == "title").map(|element| element.text.as_str()).collect();
     assert!(titles.contains(&moved), "{titles:?}");
     assert!(river.text.contains("agreement 0.67, reached 0.67"), "{}", river.text);
