@@ -34,7 +34,10 @@ pub fn comment(view: &View) -> Result<String, String> {
     }
     let mut left_out = 0;
     text.push('\n');
-    for (merged, spot) in result.merged.iter().zip(spots(view, &result)) {
+    let mut findings: Vec<_> = result.merged.iter().zip(spots(view, &result)).collect();
+    // The worst first; of one severity, as they were merged.
+    findings.sort_by_key(|(merged, _)| std::cmp::Reverse(merged.operation.severity));
+    for (merged, spot) in findings {
         let finding = finding(merged, spot);
         if text.len() + finding.len() > MOST_BYTES {
             left_out += 1;

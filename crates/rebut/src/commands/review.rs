@@ -13,6 +13,7 @@ use crate::{
     paint::Paint,
 };
 use rebut_engine::{
+    clean::{for_people, json_for_terminal},
     formats::review::{Config, EDITOR, FORMAT, Input, JUDGE, ReviewResult, Severity, TextKind, audit_entry, is_reviewer},
     view::View,
 };
@@ -45,8 +46,9 @@ pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<u8, CliError> 
     let config = app.config.format(FORMAT.name)?;
     let typed = Config::parse(&config).map_err(CliError::usage)?;
     let mut run = args.run.clone();
-    let usual = roles(&args.reviewers, &typed, input.kind);
-    if !args.reviewers.is_empty() {
+    let named = if args.reviewers.is_empty() { &args.run.panel.judges } else { &args.reviewers };
+    let usual = roles(named, &typed, input.kind);
+    if !named.is_empty() {
         run.panel.judges.clone_from(&usual);
     }
     let registry = Arc::new(app.registry()?);
@@ -147,7 +149,7 @@ fn write_files(app: &App, view: &View, input: &Input, dir: &Path) -> Result<(), 
     let mut written = Vec::new();
     if let Some(edited) = &result.edited {
         let (merged, diff) = (dir.join(format!("{name}.merged.md")), dir.join(format!("{name}.diff")));
-        let edited = format!("{}\n", edited.trim_end());
+        let edited = format!("{}\n", for_people(edited).trim_end());
         output::write(&merged, &edited)?;
         let before = format!("{}\n", input.text.trim_end());
         let shown = if input.file.is_empty() { "standard input" } else { &input.file };
@@ -155,7 +157,8 @@ fn write_files(app: &App, view: &View, input: &Input, dir: &Path) -> Result<(), 
         written.extend([merged, diff]);
     }
     let audit = dir.join("audit.ndjson");
-    append_line(&audit, &serde_json::to_string(&entry).map_err(|error| CliError::failed(error.to_string()))?)?;
+    let entry = serde_json::to_string(&entry).map_err(|error| CliError::failed(error.to_string()))?;
+    append_line(&audit, &json_for_terminal(&entry))?;
     written.push(audit);
     if !app.global.quiet {
         let names: Vec<String> = written.iter().map(|file| file.display().to_string()).collect();

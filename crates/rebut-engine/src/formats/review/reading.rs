@@ -1,7 +1,7 @@
 //! How a review is read by people: a heading, lines for a terminal, and the transcript. What has not ended is read as far as it came.
 
 use super::{
-    audit::TIE,
+    audit::{DebatedPair, TIE},
     case::{Config, Input, TextKind, is_reviewer},
     locate::{Lines, Spot},
     operations::{Merged, Operation},
@@ -15,7 +15,7 @@ use crate::{
     reply::{Reply, extract},
     view::{TurnState, View},
 };
-use std::fmt::Write;
+use std::{fmt::Write, sync::Arc};
 
 /// What of the settings matters to a reader.
 pub fn heading(started: &Started) -> String {
@@ -96,12 +96,10 @@ fn debate_lines(view: &View, result: &ReviewResult) -> Vec<String> {
             format!("{} {}{}", side.role, side.argument_quality_score, shortened(&labels, 60))
         });
         let ending = if pair.winner == TIE { TIE.to_owned() } else { format!("winner {}", pair.winner) };
-        let flipped = if view.verdicts.iter().any(|ruling| ruling.flipped && is_about(ruling, &pair.conflict)) {
-            " (the verdict flipped with the order)"
-        } else {
-            ""
-        };
-        format!("Pair {}  {}  {ending}{flipped}", pair.conflict, sides.collect::<Vec<_>>().join("  ·  "))
+        let ruling = view.verdicts.iter().find(|ruling| is_on(ruling, pair));
+        let flipped = if ruling.is_some_and(|ruling| ruling.flipped) { " (the verdict flipped with the order)" } else { "" };
+        let id = ruling.and_then(|ruling| ruling.about.split(' ').next()).unwrap_or(&pair.conflict);
+        format!("Pair {id}  {}  {ending}{flipped}", sides.collect::<Vec<_>>().join("  ·  "))
     });
     let failed = debate.failed_pairs.iter().map(|pair| {
         format!("Pair {}  {} · {}  failed: {}", pair.conflict, pair.role_a, pair.role_b, shortened(&on_one_line(&pair.why), 160))
@@ -109,9 +107,10 @@ fn debate_lines(view: &View, result: &ReviewResult) -> Vec<String> {
     judged.chain(failed).collect()
 }
 
-/// Whether a verdict is the one on a conflict; it is named `C1 Add vs Remove on …`.
-fn is_about(ruling: &Ruling, conflict: &str) -> bool {
-    ruling.about.split_once(' ').is_some_and(|(_, about)| about == conflict)
+/// Whether a verdict is the one on a pair; it is named `C1 Add vs Remove on …`.
+fn is_on(ruling: &Ruling, pair: &DebatedPair) -> bool {
+    let about = ruling.about.split_once(' ').map(|(_, about)| about);
+    about == Some(&pair.conflict) && ruling.sides == [&*pair.role_a, &*pair.role_b]
 }
 
 fn merged_line(result: &ReviewResult) -> String {
@@ -162,6 +161,13 @@ fn open_lines(view: &View) -> Vec<String> {
         };
         lines.push(format!("  {}  {word}", on_one_line(&turn.turn)));
     }
+    lines.extend(facts_so_far(view));
+    lines
+}
+
+/// What was found so far: the same in every re-run, whoever was being asked when it ended.
+fn facts_so_far(view: &View) -> Vec<String> {
+    let mut lines = Vec::new();
     for conflict in &view.conflicts {
         lines.push(format!("  {} {}: {}", conflict.id, on_one_line(&conflict.description), conflict.agents.join(" ✕ ")));
     }
@@ -192,8 +198,15 @@ pub fn transcript(view: &View) -> String {
 }
 
 fn write_open(text: &mut String, view: &View) {
-    text.push('\n');
-    for line in open_lines(view) {
+    for round in view.rounds.iter().filter(|round| round.completed) {
+        let _ = writeln!(text, "\n## {}\n", on_one_line(&round.step));
+        for agent in &round.agents {
+            let missing = round.absent.iter().find(|absence| *absence.agent == **agent);
+            let word = missing.map_or_else(|| "answered".to_owned(), |absence| format!("missing: {}", absence.reason));
+            let _ = writeln!(text, "- {agent} {word}");
+        }
+    }
+    for line in facts_so_far(view) {
         let _ = writeln!(text, "- {}", line.trim());
     }
     write_end(text, view);
@@ -207,7 +220,8 @@ fn write_end(text: &mut String, view: &View) {
 
 fn write_reviews(text: &mut String, result: &ReviewResult) {
     for reviewer in &result.reviewers {
-        let _ = writeln!(text, "\n## {} reviews\n\n{}\n", reviewer.name, on_one_line(&reviewer.summary));
+        let _ = writeln!(text, "\n## {} reviews\n\n{}", reviewer.name, on_one_line(&reviewer.summary));
+        text.push_str(if reviewer.operations > 0 { "\n" } else { "" });
         for operation in result.operations.iter().filter(|operation| *operation.by == *reviewer.name) {
             write_operation(text, operation);
         }
@@ -240,7 +254,8 @@ fn write_conflicts(text: &mut String, result: &ReviewResult) {
 }
 
 fn write_merge(text: &mut String, result: &ReviewResult) {
-    let _ = writeln!(text, "\n## Merged\n\nOrder: {}\n", result.order.join(" > "));
+    let _ = writeln!(text, "\n## Merged\n\nOrder: {}", result.order.join(" > "));
+    text.push_str(if result.operations.is_empty() { "" } else { "\n" });
     for merged in &result.merged {
         let Operation { id, kind, severity, target, .. } = &merged.operation;
         let _ = writeln!(text, "- `{id}` {} ({}) on {target}, by {}", kind.name(), severity.as_str(), merged.proposed_by.join(", "));
@@ -255,6 +270,7 @@ fn write_merge(text: &mut String, result: &ReviewResult) {
             for left in &editing.not_applied {
                 let _ = writeln!(text, "- not applied `{}`: {}", left.operation, on_one_line(&left.reason));
             }
+            text.push_str(if editing.not_applied.is_empty() { "" } else { "\n" });
             write_quoted(text, edited);
         }
         None => {
@@ -282,22 +298,24 @@ fn write_debate(text: &mut String, view: &View, result: &ReviewResult) {
     for pair in &debate.failed_pairs {
         let _ = writeln!(text, "\nFailed: {} · {} on {}: {}", pair.role_a, pair.role_b, pair.conflict, on_one_line(&pair.why));
     }
+    text.push_str(if debate.judge_feedback.is_empty() { "" } else { "\n" });
     for feedback in &debate.judge_feedback {
         let labels = feedback.argument_labels.join(", ");
-        let score = feedback.argument_quality_score;
-        let _ = writeln!(text, "\n- {} {score}: {labels}. Signal: {}", feedback.role, feedback.policy_signal);
+        let signal = if feedback.policy_signal.is_empty() { "no signal" } else { &feedback.policy_signal };
+        let _ = writeln!(text, "- {} {}: {labels}; {signal}", feedback.role, feedback.argument_quality_score);
     }
 }
 
 /// What two sides said about one conflict, and the verdict.
 fn write_pair(text: &mut String, view: &View, conflict: &Conflict) {
     let mut spoken = String::new();
-    for agent in &conflict.agents {
-        let name = |phase: &str| format!("{phase} {}/{agent}", conflict.id);
-        if let Some(said) = said::<Argument>(view, &name("argue")) {
+    for agent in sides_heard(view, "argue", conflict) {
+        if let Some(said) = said::<Argument>(view, &turn_name("argue", conflict, agent)) {
             let _ = writeln!(spoken, "- {agent} argues: {}", on_one_line(&said.argument));
         }
-        if let Some(said) = said::<Rebuttal>(view, &name("rebut")) {
+    }
+    for agent in sides_heard(view, "rebut", conflict) {
+        if let Some(said) = said::<Rebuttal>(view, &turn_name("rebut", conflict, agent)) {
             let _ = writeln!(spoken, "- {agent} answers: {}", on_one_line(&said.rebuttal));
         }
     }
@@ -312,6 +330,16 @@ fn write_pair(text: &mut String, view: &View, conflict: &Conflict) {
         let flipped = if ruling.flipped { ", the verdict flipped with the order" } else { "" };
         let _ = writeln!(text, "- verdict: {winner} ({}){flipped}: {}", scores.join(", "), on_one_line(&ruling.reasoning));
     }
+}
+
+/// The sides of a pair at one of its steps, if both were asked: where a limit came between them, that step never was.
+fn sides_heard<'a>(view: &View, phase: &str, conflict: &'a Conflict) -> &'a [Arc<str>] {
+    let asked = |agent: &Arc<str>| view.turns.iter().any(|turn| turn.turn == turn_name(phase, conflict, agent));
+    if conflict.agents.iter().all(asked) { &conflict.agents } else { &[] }
+}
+
+fn turn_name(phase: &str, conflict: &Conflict, agent: &str) -> String {
+    format!("{phase} {}/{agent}", conflict.id)
 }
 
 /// The valid reply of a turn, or of its clarification.
