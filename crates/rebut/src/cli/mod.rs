@@ -109,7 +109,7 @@ pub enum Color {
 pub enum Command {
     /// Choose between options: judges of fixed stance answer blind, then hear each other
     Decide(Box<AskArgs>),
-    /// Review a text or a change: reviewers propose operations, priority merges them, an editor applies them
+    /// Review a text or a change: proposals are merged by priority and applied
     Review(Box<ReviewArgs>),
     /// Ask one agent, once
     Single(Box<AskArgs>),

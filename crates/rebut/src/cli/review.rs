@@ -12,7 +12,7 @@ pub struct ReviewArgs {
     #[arg(value_name = "FILE", conflicts_with = "diff")]
     pub file: Option<PathBuf>,
     /// Review what changed in this git repository since REF
-    #[arg(long, value_name = "REF", num_args = 0..=1, default_missing_value = "HEAD", allow_hyphen_values = true)]
+    #[arg(long, value_name = "REF", num_args = 0..=1, default_missing_value = "HEAD")]
     pub diff: Option<String>,
     /// The reviewers' roles, e.g. `security,testing`; any role file can review
     #[arg(long, value_name = "ROLES", value_delimiter = ',', conflicts_with = "judges")]
