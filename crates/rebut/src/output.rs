@@ -87,7 +87,7 @@ pub fn form_of(file: &Path) -> Result<Form, CliError> {
         Some("yaml" | "yml") => Ok(Form::Yaml),
         Some("ndjson" | "jsonl") => Ok(Form::Journal),
         _ => Err(CliError::usage(format!("cannot tell the form from `{}`", file.display()))
-            .hint("use .html, .md, .json, .yaml, .adr.md, .svg, .ndjson; for a review also .sarif, .comment.md")),
+            .hint("use .html, .md, .json, .yaml, .adr.md, .svg or .ndjson; for a review also .sarif or .comment.md")),
     }
 }
 

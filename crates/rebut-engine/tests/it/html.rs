@@ -192,7 +192,7 @@ async fn a_change_of_mind_is_drawn_with_the_claim_that_caused_it() {
     let river =
         elements.iter().find(|element| element.name == "svg" && element.attribute("aria-labelledby") == Some("river-title river-desc"));
     let river = river.expect("a river");
-    let moved = "risk, round 2: A → C, because of effort·1·#1 “A read-only cache cannot conflict.”.";
+    let moved = "risk, round 2: A → C, because of effort·1·#1 “A read-only cache cannot conflict”.";
     let titles: Vec<&str> = elements.iter().filter(|element| element.name == "title").map(|element| element.text.as_str()).collect();
     assert!(titles.contains(&moved), "{titles:?}");
     assert!(river.text.contains("agreement 0.67, reached 0.67"), "{}", river.text);
@@ -291,8 +291,8 @@ async fn scores_are_drawn_from_before_to_after() {
     check("scores", &html);
     let table = parsed(&html).into_iter().find(|element| element.name == "table" && element.text.contains("Category")).expect("a table");
     let words: Vec<&str> = table.text.split('\n').filter(|word| !word.trim().is_empty()).collect();
-    for row in [["Problem", "6.0", "4.5", "-1.5"], ["Market", "5.0", "5.0", "±0"]] {
+    for row in [["Problem", "6.0", "4.5", "−1.5"], ["Market", "5.0", "5.0", "±0"]] {
         assert!(words.windows(4).any(|found| found == row), "{row:?} in {words:?}");
     }
-    assert!(report::chart(&view).expect("a chart").contains("Problem: 6.0 before, 4.5 after (-1.5)."));
+    assert!(report::chart(&view).expect("a chart").contains("Problem: 6.0 before, 4.5 after (−1.5)."));
 }

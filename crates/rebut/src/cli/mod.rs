@@ -185,7 +185,7 @@ pub enum Command {
     Schema(SchemaArgs),
     /// List roles, or show one
     Roles(RolesArgs),
-    /// Answer a coding agent's hook: a short review, never a debate; off unless [hook] says otherwise
+    /// Answer a coding agent's hook with a short review; off by default
     Hook(HookArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),

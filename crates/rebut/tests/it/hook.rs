@@ -175,7 +175,7 @@ fn whatever_goes_wrong_ends_with_one_at_most_and_says_nothing_to_the_host() {
     ];
     for (name, config, args, said) in rows {
         let rebut = project(config);
-        rebut.write("silent.md", "## review/*\n!error 500\n");
+        rebut.write("silent.md", "## review/*\n!error 401\n");
         let said = said.map_or_else(|| good(&rebut), |said| said(&rebut));
         let output = hook(&rebut, args, &said);
         assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{name}: {}", output.stderr);

@@ -21,6 +21,7 @@ mod processes;
 mod rebut;
 mod refused;
 mod replay;
+mod reports;
 mod retally;
 mod review;
 mod signals;

@@ -127,7 +127,7 @@ fn a_proposal_is_written_beside_and_no_role_is_touched() {
     assert!(rehearsed.stderr.contains("REHEARSAL"), "{}", rehearsed.stderr);
     assert_eq!(roles(&rebut), before);
 
-    rebut.write("broken.md", &script_of(&[("propose/*", "!error 500".to_owned())]));
+    rebut.write("broken.md", &script_of(&[("propose/*", "!error 401".to_owned())]));
     let kept = rebut.read("reviewers/prompts/security.txt");
     assert_ne!(propose("script:broken.md").code, 0);
     assert_eq!(rebut.read("reviewers/prompts/security.txt"), kept, "without an answer nothing is written");

@@ -41,7 +41,7 @@ fn mistakes_are_named_with_a_way_out() {
         (&[ask, &["-m", "script:bad.md"]].concat(), 4, "line 2: unknown `!tiemout`; did you mean `!timeout`?"),
         (&[ask, &["-m", "human:"]].concat(), 4, "needs a terminal"),
         (&[ask, &["-m", "boss=script:good.md", "-m", "script:good.md"]].concat(), 2, "there is no judge `boss`"),
-        (&[ask, &["-o", "x.docx"]].concat(), 2, "use .md, .json, .yaml, .adr.md or .ndjson"),
+        (&[ask, &["-o", "x.docx"]].concat(), 2, "use .html, .md, .json, .yaml, .adr.md, .svg or .ndjson"),
         (&[ask, &["-m", "script:good.md", "-o", "good.md/x.md"]].concat(), 1, "cannot create good.md"),
         (&[ask, &["-c", "missing.md"]].concat(), 2, "cannot read missing.md"),
         (&[ask, &["-c", ".env"]].concat(), 2, "looks like a file with secrets and is not sent"),

@@ -4,7 +4,7 @@ use crate::{
     clean::{on_one_line, shortened},
     event::{ClaimId, Position},
     report::markdown::choices,
-    view::{RoundView, View},
+    view::{BLIND_PHASE, RoundView, View},
 };
 use std::collections::BTreeMap;
 
@@ -28,8 +28,8 @@ pub struct Column {
     pub round: u32,
     /// What is done in it.
     pub phase: String,
-    /// Whether nobody had heard anybody.
-    pub is_blind: bool,
+    /// Whether everybody answers anew in it, whatever it said before.
+    pub is_anew: bool,
     /// The agreement after it, what it takes, and whether that is reached.
     pub share: Option<(f64, f64, bool)>,
 }
@@ -90,6 +90,13 @@ pub struct Cause {
     pub said: (usize, usize),
 }
 
+impl Cause {
+    /// Its words, ready to stand inside a sentence.
+    pub fn quoted(&self) -> String {
+        on_one_line(&self.text).trim_end_matches('.').to_owned()
+    }
+}
+
 /// More cannot be told apart in a drawing; the table shows them all.
 const MOST_TRACKS: usize = 24;
 const MOST_LANES: usize = 26;
@@ -108,8 +115,8 @@ impl River {
         let agents = agents(&rounds);
         let columns = rounds.iter().map(|round| Column {
             round: round.round,
-            phase: round.phase.clone(),
-            is_blind: round.is_blind(),
+            phase: phase(&rounds, round).to_owned(),
+            is_anew: round.phase == BLIND_PHASE,
             share: round.tally.as_ref().map(|tally| (tally.share, tally.threshold, tally.reached)),
         });
         let panel = view.started.as_ref().map(|started| started.agents.as_slice()).unwrap_or_default();
@@ -149,7 +156,7 @@ impl River {
     pub fn move_words(&self, moved: &Move) -> String {
         let (from, to) = (self.lane(moved.lanes.0), self.lane(moved.lanes.1));
         let who = format!("{}, round {}: {from} → {to}", self.tracks[moved.track].agent, self.columns[moved.column].round);
-        let causes: Vec<String> = moved.causes.iter().map(|cause| format!("{} “{}”", cause.claim, on_one_line(&cause.text))).collect();
+        let causes: Vec<String> = moved.causes.iter().map(|cause| format!("{} “{}”", cause.claim, cause.quoted())).collect();
         match (moved.counts, causes.is_empty()) {
             (false, _) => format!("{who}, without naming a claim that holds: not counted."),
             (true, true) => format!("{who}."),
@@ -167,9 +174,19 @@ impl River {
     }
 }
 
-/// The options in the order they were given, then what else was held, in the order it was first held.
+/// What is done in a round, in a word; the first is simply blind, unless several have its number.
+fn phase<'a>(rounds: &[&RoundView], round: &'a RoundView) -> &'a str {
+    let is_alone = rounds.iter().filter(|other| other.round == round.round).count() == 1;
+    if is_alone && round.is_blind() { "blind" } else { &round.phase }
+}
+
+/// Where verdicts are held instead of options: from yes to no.
+const VERDICTS: [&str; 3] = ["agree", "partial", "disagree"];
+
+/// The options in the order they were given, then verdicts, then what else was held, in the order it was first held.
 fn lanes(view: &View, rounds: &[&RoundView]) -> Vec<(String, String)> {
     let mut lanes: Vec<(String, String)> = choices(view).into_iter().filter(|(_, label)| !label.is_empty()).collect();
+    let offered = lanes.len();
     for position in rounds.iter().flat_map(|round| &round.positions).map(|(_, position)| position) {
         for held in [held(position), said(position)] {
             if !lanes.iter().any(|(id, _)| id == held) {
@@ -177,6 +194,8 @@ fn lanes(view: &View, rounds: &[&RoundView]) -> Vec<(String, String)> {
             }
         }
     }
+    let rank = |id: &str| VERDICTS.iter().position(|verdict| *verdict == id).unwrap_or(VERDICTS.len());
+    lanes[offered..].sort_by_key(|(id, _)| rank(id));
     lanes
 }
 

@@ -12,6 +12,8 @@ const HEAD: f64 = 62.0;
 const SLOT: f64 = 26.0;
 const GAP: f64 = 10.0;
 const RIGHT: f64 = 150.0;
+/// As wide as a page, unless there are many rounds.
+const WIDTH: f64 = 960.0;
 
 /// Draws it. With `captions`, each change of mind is told below: for a drawing that stands alone.
 pub fn draw(svg: &mut Markup, river: &River, captions: bool) {
@@ -46,12 +48,13 @@ struct Drawing<'a> {
 
 impl<'a> Drawing<'a> {
     fn new(river: &'a River) -> Self {
-        let step = if river.columns.len() > 4 { 170.0 } else { 260.0 };
+        let gaps = river.columns.len().saturating_sub(1).max(1) as f64;
+        let step = ((WIDTH - LEFT - 40.0 - RIGHT) / gaps).max(170.0);
         Self { river, step, lane_height: (SLOT * river.tracks.len() as f64 + 18.0).max(64.0) }
     }
 
     fn width(&self) -> f64 {
-        LEFT + 40.0 + self.step * (self.river.columns.len() - 1) as f64 + RIGHT
+        (LEFT + 40.0 + self.step * (self.river.columns.len() - 1) as f64 + RIGHT).max(WIDTH)
     }
 
     fn bottom(&self) -> f64 {
@@ -65,7 +68,7 @@ impl<'a> Drawing<'a> {
     /// Every agent has its own height in each lane, so that lines never lie on each other.
     fn y(&self, lane: usize, track: usize) -> f64 {
         HEAD + (self.lane_height + GAP) * lane as f64
-            + (track as f64 + 0.5) * (self.lane_height - 10.0) / self.river.tracks.len() as f64
+            + (track as f64 + 0.5) * (self.lane_height - 14.0) / self.river.tracks.len() as f64
             + 9.0
     }
 
@@ -90,8 +93,7 @@ impl<'a> Drawing<'a> {
             let x = self.x(at);
             let (x1, y1, y2) = (point(x), point(HEAD - 8.0), point(self.bottom() - GAP));
             svg.empty("line", &[("class", "rule"), ("x1", &x1), ("x2", &x1), ("y1", &y1), ("y2", &y2)]);
-            let phase = if column.is_blind { "blind" } else { &column.phase };
-            label(svg, (x, 24.0), "strong middle", &format!("Round {} · {}", column.round, shortened(phase, 16)));
+            label(svg, (x, 24.0), "strong middle", &format!("Round {} · {}", column.round, shortened(&column.phase, 16)));
             if let Some((share, needed, reached)) = column.share {
                 let needed = match (needed > 0.0, reached) {
                     (true, true) => format!(", reached {needed}"),
@@ -109,9 +111,9 @@ impl<'a> Drawing<'a> {
         let mut last: Option<(usize, &Held)> = None;
         for (column, stop) in stops.iter().enumerate() {
             let Stop::Held(held) = stop else { continue };
-            // Whoever answers blind again does not go on from what it said before.
-            if let Some((before, earlier)) = last.filter(|_| !self.river.columns[column].is_blind) {
-                self.line(svg, look, track, (before, earlier.lane), (column, held.lane));
+            if let Some((before, earlier)) = last.filter(|_| !self.river.columns[column].is_anew) {
+                let is_gap = stops[before..column].iter().any(|stop| matches!(stop, Stop::Missing(_)));
+                self.line(svg, (look, is_gap), track, (before, earlier.lane), (column, held.lane));
             }
             last = Some((column, held));
         }
@@ -129,12 +131,12 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    fn line(&self, svg: &mut Markup, look: Look, track: usize, from: (usize, usize), to: (usize, usize)) {
+    fn line(&self, svg: &mut Markup, (look, is_gap): (Look, bool), track: usize, from: (usize, usize), to: (usize, usize)) {
         let (x1, y1, x2, y2) = (self.x(from.0), self.y(from.1, track), self.x(to.0), self.y(to.1, track));
         let middle = point(f64::midpoint(x1, x2));
         let path = format!("M{} {} C{middle} {} {middle} {} {} {}", point(x1), point(y1), point(y1), point(y2), point(x2), point(y2));
         // A line over a round in which it was missing is thin: nobody knows where it stood.
-        let class = if to.0 - from.0 > 1 { format!("line again {}", look.hue) } else { format!("line {}", look.hue) };
+        let class = if is_gap { format!("line again {}", look.hue) } else { format!("line {}", look.hue) };
         svg.empty("path", &[("class", &class), ("stroke-dasharray", look.dash), ("d", &path)]);
     }
 
@@ -162,12 +164,14 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Where on its way an agent changed its mind.
+    /// Where on its way an agent changed its mind: in the middle between where it was heard before and where it is now.
     fn place_of(&self, moved: &Move) -> (f64, f64) {
+        let stops = &self.river.tracks[moved.track].stops[..moved.column];
+        let before = stops.iter().rposition(|stop| matches!(stop, Stop::Held(_)));
         let x = self.x(moved.column);
         let to = if moved.counts { moved.lanes.1 } else { moved.lanes.0 };
         let (y1, y2) = (self.y(moved.lanes.0, moved.track), self.y(to, moved.track));
-        (x - self.step / 2.0, f64::midpoint(y1, y2))
+        (f64::midpoint(before.map_or(x - self.step, |column| self.x(column)), x), f64::midpoint(y1, y2))
     }
 
     fn moved(&self, svg: &mut Markup, number: usize, moved: &Move) {

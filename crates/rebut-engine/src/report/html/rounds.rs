@@ -36,11 +36,11 @@ pub fn moved(page: &mut Markup, river: &River, moved: &Move) {
             page.own(if at == 0 { ", because of " } else { " and " });
             page.element("code", &[], &cause.claim.0);
             page.own(" “");
-            page.line(&cause.text);
+            page.line(&cause.quoted());
             page.own("”");
         }
         if !moved.reason.trim().is_empty() {
-            page.own(". ");
+            page.own(". In its words: ");
             page.element("span", &[("class", "faint")], &moved.reason);
         }
     });

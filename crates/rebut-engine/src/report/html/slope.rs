@@ -44,9 +44,9 @@ impl Slope {
 
     /// By how much it changed, with its sign.
     pub fn change(&self) -> String {
-        match self.score.1 - self.score.0 {
-            0.0 => "±0".to_owned(),
-            change => format!("{change:+.1}"),
+        match format!("{:+.1}", self.score.1 - self.score.0).as_str() {
+            "+0.0" | "-0.0" => "±0".to_owned(),
+            change => change.replace('-', "−"),
         }
     }
 

@@ -105,7 +105,7 @@ fn sureness(page: &mut Markup, view: &View, last: &[(&str, &Position)], won: &st
             fact("Confidence of those for it", format!("{:.2} on average", holders.iter().sum::<f64>() / holders.len() as f64));
         }
         if let Some(robust) = robustness(view) {
-            robust.in_words().into_iter().take(2).for_each(|words| fact("How firmly it stands", words));
+            fact("How firmly it stands", robust.in_words().into_iter().take(2).collect::<Vec<_>>().join("; "));
             fact("Independent voters", format!("{} voted, worth about {:.1}", robust.voters, robust.effective_voters));
         }
     });
