@@ -27,7 +27,7 @@ pub fn scores(prompt: &Prompt) -> Value {
         // What is not about the category says little about it.
         let weight = |piece: &&Piece<'_>| piece.news.abs() * (0.2 + piece.shared(&near) as f64);
         let (good, bad): (Vec<&Piece<'_>>, Vec<&Piece<'_>>) = news.iter().partition(|piece| piece.news > 0.0);
-        let sum = |pieces: &[&Piece<'_>]| pieces.iter().map(|piece| weight(piece)).sum::<f64>();
+        let sum = |pieces: &[&Piece<'_>]| pieces.iter().map(&weight).sum::<f64>();
         let (up, down) = (sum(&good), sum(&bad));
         let score = 5.5 + 4.5 * (up - down) / (up + down + 2.0);
         let seen = good.len() + bad.len();
