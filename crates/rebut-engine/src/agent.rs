@@ -84,10 +84,21 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("effort", include_str!("../prompts/roles/effort.md")),
     ("drafter", include_str!("../prompts/roles/drafter.md")),
     ("neutral", include_str!("../prompts/roles/neutral.md")),
+    ("proposer", include_str!("../prompts/roles/proposer.md")),
+    ("architect", include_str!("../prompts/roles/architect.md")),
+    ("operator", include_str!("../prompts/roles/operator.md")),
+    ("adversary", include_str!("../prompts/roles/adversary.md")),
+    ("persona-writer", include_str!("../prompts/roles/persona-writer.md")),
     ("advocate", include_str!("../prompts/roles/advocate.md")),
     ("challenger", include_str!("../prompts/roles/challenger.md")),
     ("arbiter", include_str!("../prompts/roles/arbiter.md")),
     ("evaluator", include_str!("../prompts/roles/evaluator.md")),
+    ("security", include_str!("../prompts/roles/security.md")),
+    ("testing", include_str!("../prompts/roles/testing.md")),
+    ("clarity", include_str!("../prompts/roles/clarity.md")),
+    ("performance", include_str!("../prompts/roles/performance.md")),
+    ("editor", include_str!("../prompts/roles/editor.md")),
+    ("judge", include_str!("../prompts/roles/judge.md")),
 ];
 
 impl Role {

@@ -4,7 +4,7 @@ use crate::{
     DebateId,
     agent::Agent,
     budget::{Amount, Caps},
-    facts::{ConflictsFound, PersonaRecorded, Ruling, ScoreAdjusted},
+    facts::{ConflictsFound, MergeRecorded, PersonaRecorded, Ruling, ScoreAdjusted},
     model::{Fault, Finish, Usage},
     outcome::{Absence, Outcome},
     record::Hash,
@@ -91,6 +91,8 @@ events! {
     ScoreAdjusted(Arc<ScoreAdjusted>) = "score.adjusted",
     /// Proposals were found that cannot both be followed.
     ConflictsFound(Arc<ConflictsFound>) = "conflict.found",
+    /// It was decided which proposals stand.
+    MergeRecorded(Arc<MergeRecorded>) = "merge.recorded",
     /// The debate waits for a person.
     GateOpened(Box<GateOpened>) = "gate.opened",
     /// The gate was decided.

@@ -72,6 +72,15 @@ pub struct Conflict {
     pub is_direct: bool,
 }
 
+/// Which proposals stand, and which do not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MergeRecorded {
+    /// Those that stand, by name, in their order.
+    pub merged: Vec<String>,
+    /// Those that do not.
+    pub dropped: Vec<String>,
+}
+
 /// An agent was given a persona.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PersonaRecorded {

@@ -415,7 +415,8 @@ impl Memory {
                 | Event::PersonaRecorded(_)
                 | Event::VerdictRecorded(_)
                 | Event::ScoreAdjusted(_)
-                | Event::ConflictsFound(_),
+                | Event::ConflictsFound(_)
+                | Event::MergeRecorded(_),
             ) => self.absorb_fact(record),
             Some(Event::HumanAnswered(_) | Event::HumanMarked(_) | Event::EventRedacted(_)) | None => {}
         }

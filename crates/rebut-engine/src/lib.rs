@@ -26,6 +26,7 @@ pub mod moves;
 pub mod nearest;
 pub mod outcome;
 pub mod planning;
+pub mod policy;
 pub mod portable;
 pub mod prompt;
 pub mod record;

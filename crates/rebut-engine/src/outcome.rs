@@ -1,6 +1,6 @@
 //! How a debate ends: typed, with who was missing.
 
-use crate::model::FaultKind;
+use crate::{error::Halt, model::FaultKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -70,6 +70,22 @@ impl Outcome {
     /// A debate that met a limit before anything stood.
     pub fn stopped(stop: LimitMet, degraded: Vec<Absence>) -> Self {
         Self { stopped: Some(stop.clone()), ..Self::without_result(Ending::Stopped, stop.why, degraded) }
+    }
+
+    /// An end with a result; where a limit was met, what stands so far. `stands` says in one sentence what that is.
+    pub fn with_result(
+        ending: Ending,
+        stands: &str,
+        result: &impl Serialize,
+        stopped: Option<LimitMet>,
+        degraded: Vec<Absence>,
+    ) -> Result<Self, Halt> {
+        let (ending, summary) = match &stopped {
+            Some(stop) => (Ending::Stopped, format!("{}; so far {stands}", stop.why)),
+            None => (ending, stands.to_owned()),
+        };
+        let result = serde_json::to_value(result).map_err(|error| Halt::Broken(error.to_string()))?;
+        Ok(Self { stopped, result, ..Self::without_result(ending, summary, degraded) })
     }
 
     /// An ending without a result.

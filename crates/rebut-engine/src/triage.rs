@@ -72,6 +72,56 @@ pub fn triage(question: &str, options: usize, context: &str) -> Triage {
     Triage { scope_critical: worth_it, advice: if worth_it { Advice::Debate } else { Advice::Single }, score, signals }
 }
 
+/// A format that suits what was typed, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Route {
+    /// The format's name.
+    pub format: &'static str,
+    /// In words.
+    pub why: String,
+}
+
+/// Words with which people begin to state a position rather than to ask.
+const STATEMENTS: &[&str] = &[
+    "we should",
+    "we must",
+    "we will",
+    "let us",
+    "let's",
+    "i propose",
+    "i suggest",
+    "our plan",
+    "the plan",
+    "use",
+    "adopt",
+    "move",
+    "migrate",
+    "switch",
+    "replace",
+    "build",
+    "drop",
+    "keep",
+    "add",
+    "remove",
+    "rewrite",
+    "introduce",
+    "store",
+    "ship",
+];
+
+/// Chooses between deciding a question and challenging a position. What is neither clearly is decided.
+pub fn route(text: &str, options: usize) -> Route {
+    let words = words(text);
+    let begins = |phrase: &&&str| contains(&words[..words.len().min(phrase.split(' ').count())], phrase);
+    let asks = options > 0 || text.trim_end().ends_with('?') || RULES[0].words.iter().any(|phrase| contains(&words, phrase));
+    if let Some(begin) = STATEMENTS.iter().find(begins).filter(|_| !asks) {
+        return Route { format: "challenge", why: format!("it begins with “{begin}”: a position, not a question") };
+    }
+    let signals = triage(text, options, "").signals;
+    let why = signals.iter().filter(|signal| signal.weight > 0).map(|signal| signal.seen.as_str()).collect::<Vec<_>>().join("; ");
+    Route { format: "decide", why: if why.is_empty() { "the format for open questions".to_owned() } else { why } }
+}
+
 struct Rule {
     about: &'static str,
     weight: i32,
@@ -212,6 +262,24 @@ mod tests {
         for (question, options, expected) in rows {
             let result = triage(question, options, "");
             assert_eq!(result.advice, expected, "{question}: {result:?}");
+        }
+    }
+
+    #[test]
+    fn positions_are_challenged_and_questions_decided() {
+        let rows = [
+            ("Use Redis for sessions", 0, "challenge"),
+            ("We should move billing to its own service.", 0, "challenge"),
+            ("Let's drop the mobile app", 0, "challenge"),
+            ("Use Redis or Memcached for sessions", 0, "decide"),
+            ("Use Redis for sessions?", 0, "decide"),
+            ("Use Redis for sessions", 2, "decide"),
+            ("Offline support in the field app", 0, "decide"),
+            ("Useful caches", 0, "decide"),
+            ("", 0, "decide"),
+        ];
+        for (text, options, expected) in rows {
+            assert_eq!(route(text, options).format, expected, "{text}");
         }
     }
 }

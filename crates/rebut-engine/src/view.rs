@@ -4,7 +4,7 @@ use crate::{
     DebateId,
     budget::may_be_billed,
     event::{DebateResumed, Event, GateOpened, HumanAnswered, HumanMarked, HumanNoted, Position, Started, Tally, TurnCompleted},
-    facts::{Conflict, PersonaRecorded, Ruling, ScoreAdjusted},
+    facts::{Conflict, MergeRecorded, PersonaRecorded, Ruling, ScoreAdjusted},
     model::{Fault, FaultKind, Usage},
     outcome::{Absence, Ending, Outcome},
     record::Record,
@@ -45,6 +45,8 @@ pub struct View {
     pub scores: Vec<Arc<ScoreAdjusted>>,
     /// Proposals that cannot both be followed.
     pub conflicts: Vec<Conflict>,
+    /// Which proposals stand, once that is decided.
+    pub merge: Option<Arc<MergeRecorded>>,
     /// What people added.
     pub notes: Vec<HumanNoted>,
     /// A gate that waits.
@@ -233,6 +235,7 @@ impl View {
             Event::PersonaRecorded(persona) => self.personas.push((record.agent.clone().unwrap_or_default(), persona)),
             Event::VerdictRecorded(ruling) => self.verdicts.push(ruling),
             Event::ScoreAdjusted(score) => self.scores.push(score),
+            Event::MergeRecorded(merge) => self.merge = Some(merge),
             Event::ConflictsFound(found) => self.conflicts = Arc::unwrap_or_clone(found).conflicts,
             Event::TurnStarted(_) | Event::TurnFailed(_) | Event::TurnCompleted(_) => self.apply_turn(record, event),
             Event::GateOpened(gate) => self.open_gate = Some(*gate),
@@ -269,31 +272,12 @@ impl View {
 
     /// What it cost so far.
     pub fn spent(&self) -> Spent {
-        let mut spent = Spent { cost_usd: Some(0.0), ..Spent::default() };
-        for turn in &self.turns {
-            spent.calls += turn.calls;
-            if turn.possibly_paid_twice {
-                spent.possibly_paid_twice.push(turn.turn.clone());
-            }
-            for fault in &turn.faults {
-                match fault.usage.as_deref() {
-                    Some(usage) => spent.add(usage),
-                    None => spent.unknown_calls += u32::from(may_be_billed(fault.kind)),
-                }
-            }
-            if turn.state != TurnState::Done || turn.copied {
-                continue;
-            }
-            spent.answers += 1;
-            match &turn.usage {
-                Some(usage) => spent.add(usage),
-                None => {
-                    spent.unknown_calls += 1;
-                    spent.cost_usd = None;
-                }
-            }
-        }
-        spent
+        spent(self.turns.iter())
+    }
+
+    /// What one agent cost so far.
+    pub fn spent_by(&self, agent: &str) -> Spent {
+        spent(self.turns.iter().filter(|turn| &*turn.agent == agent))
     }
 
     /// Where it stands.
@@ -364,6 +348,34 @@ impl View {
         let is_of = |view: &RoundView| Some(view.round) == record.round && record.phase.as_deref().is_none_or(|phase| view.phase == phase);
         self.rounds.iter_mut().rev().find(|view| is_of(view))
     }
+}
+
+fn spent<'a>(turns: impl Iterator<Item = &'a TurnView>) -> Spent {
+    let mut spent = Spent { cost_usd: Some(0.0), ..Spent::default() };
+    for turn in turns {
+        spent.calls += turn.calls;
+        if turn.possibly_paid_twice {
+            spent.possibly_paid_twice.push(turn.turn.clone());
+        }
+        for fault in &turn.faults {
+            match fault.usage.as_deref() {
+                Some(usage) => spent.add(usage),
+                None => spent.unknown_calls += u32::from(may_be_billed(fault.kind)),
+            }
+        }
+        if turn.state != TurnState::Done || turn.copied {
+            continue;
+        }
+        spent.answers += 1;
+        match &turn.usage {
+            Some(usage) => spent.add(usage),
+            None => {
+                spent.unknown_calls += 1;
+                spent.cost_usd = None;
+            }
+        }
+    }
+    spent
 }
 
 /// The session row of a debate that just began.

@@ -29,6 +29,7 @@
 //! | `!timeout` | never answers; the turn's deadline ends it |
 //! | `!error STATUS [retry_after=SECONDS]` | fails as an endpoint with that HTTP status (300–599) would |
 //! | `!empty`, `!refusal` | fails as an empty or a refused answer |
+//! | `!changed` | fails as an agent does whose context file was changed |
 //! | `!garbage` | answers with nonsense, the same for the same turn and attempt |
 //! | `!bytes \xff\xfe…` | answers with these bytes, decoded lossily; knows `\xNN \n \r \t \\` |
 //! | `!truncated` | the next text is cut in its middle and marked as cut at a length limit |

@@ -1,4 +1,5 @@
-//! A case is a folder: `debate.toml` (what is asked), `script.md` (what is replied), `expected.md` (what must come out).
+//! A case is a folder: `debate.toml` (what is asked), `script.md` (what is replied), `expected.md` (what must come out), and in some
+//! `seen.md` (what each agent was told, word by word).
 
 use crate::clock::SimulatedClock;
 use rebut_engine::{
@@ -7,7 +8,8 @@ use rebut_engine::{
     error::DeskError,
     event::Limits,
     formats::FORMATS,
-    model::{Fault, Model, Models},
+    memory::MemoryStore,
+    model::{Answer, Fault, Model, Models, Price, Request},
     outcome::Outcome,
     report,
     seal::Seal,
@@ -18,7 +20,7 @@ use serde::Deserialize;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 /// A case, read from its folder.
@@ -59,11 +61,31 @@ struct DebateToml {
 }
 
 /// One script plays everybody.
-struct Everybody(Arc<ScriptModel>);
+struct Everybody<M>(Arc<M>);
 
-impl Models for Everybody {
+impl<M: Model> Models for Everybody<M> {
     fn open(&self, _: &str) -> Result<Arc<dyn Model>, Fault> {
         Ok(self.0.clone())
+    }
+}
+
+/// A script that keeps what it was told.
+struct Witness {
+    script: Arc<ScriptModel>,
+    seen: Mutex<BTreeMap<String, String>>,
+}
+
+#[async_trait::async_trait]
+impl Model for Witness {
+    async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
+        let (prompt, form) = (request.prompt, request.schema.name);
+        let told = format!("### System\n\n{}\n\n### User\n\n{}\n\nAsked for: `{form}`\n", prompt.system.trim(), prompt.user.trim());
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(request.turn.to_owned(), told);
+        self.script.ask(request).await
+    }
+
+    fn price(&self) -> Option<Price> {
+        self.script.price()
     }
 }
 
@@ -115,7 +137,7 @@ impl Case {
     }
 
     /// A desk over a store, with this case's script answering for everybody.
-    pub fn desk(&self, store: Arc<dyn Store>, model: Arc<ScriptModel>) -> Desk {
+    pub fn desk<M: Model>(&self, store: Arc<dyn Store>, model: Arc<M>) -> Desk {
         let options =
             DeskOptions { clock: Arc::new(SimulatedClock::new()), seal: Some(Seal::from_secret(&[7; 32])), ..DeskOptions::default() };
         Desk::with_options(store, Arc::new(Everybody(model)), options)
@@ -129,9 +151,25 @@ impl Case {
         Ok((id, Ran { outcome, transcript: report::transcript(&desk.view(id).await?), calls: sorted(model.calls()) }))
     }
 
+    /// Whether what agents are told is part of the case.
+    pub fn has_seen(&self) -> bool {
+        self.folder.join("seen.md").exists()
+    }
+
+    /// Runs the case and compares what each agent was told with `seen.md`; the random marker of the debate is written as `MARKER`.
+    pub async fn check_seen(&self) {
+        let witness = Arc::new(Witness { script: self.model(), seen: Mutex::default() });
+        let store = Arc::new(MemoryStore::new());
+        let desk = self.desk(store, witness.clone());
+        let (id, _) = desk.run(self.start.clone()).await.unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        let marker = desk.view(id).await.ok().and_then(|view| view.started).map(|started| started.marker.clone()).expect("it began");
+        let seen = witness.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let told: String = seen.iter().map(|(turn, told)| format!("\n## {turn}\n\n{told}")).collect();
+        self.compare("seen.md", &format!("# What each agent was told\n{}", told.replace(&marker, "MARKER")));
+    }
+
     /// Compares with `expected.md`; writes it instead when `REBUT_UPDATE_CASES` is set.
     pub fn check(&self, ran: &Ran) {
-        let file = self.folder.join("expected.md");
         let calls = ran.calls.iter().map(|(turn, attempt)| format!("- {turn} attempt {attempt}\n")).collect::<String>();
         let found = format!(
             "{}\n## Calls\n\n{calls}\nOutcome {}, exit code {}\n",
@@ -139,12 +177,17 @@ impl Case {
             ran.outcome.outcome.as_str(),
             ran.outcome.outcome.exit_code()
         );
+        self.compare("expected.md", &found);
+    }
+
+    fn compare(&self, name: &str, found: &str) {
+        let file = self.folder.join(name);
         if std::env::var_os("REBUT_UPDATE_CASES").is_some() {
-            std::fs::write(&file, &found).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            std::fs::write(&file, found).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         }
         let expected = std::fs::read_to_string(&file)
             .unwrap_or_else(|error| panic!("{}: {error}; run with REBUT_UPDATE_CASES=1 and read it", file.display()));
-        assert!(found == expected, "case {} differs from expected.md; it gives:\n{found}", self.name);
+        assert!(found == expected, "case {} differs from {name}; it gives:\n{found}", self.name);
     }
 }
 

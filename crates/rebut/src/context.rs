@@ -148,7 +148,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// Whether any part of a path matches a denied pattern.
-fn is_denied(path: &Path, deny: &[String]) -> bool {
+pub fn is_denied(path: &Path, deny: &[String]) -> bool {
     let parts: Vec<String> = path.components().map(|part| part.as_os_str().to_string_lossy().to_lowercase()).collect();
     let patterns = DENIED.iter().copied().chain(deny.iter().map(String::as_str));
     let mut names = patterns.map(|pattern| pattern.trim_start_matches("**/").to_lowercase());

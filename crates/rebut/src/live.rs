@@ -206,6 +206,7 @@ pub fn line(record: &Record, event: &Event) -> String {
         Event::ScoreAdjusted(score) => {
             format!("{} {:.1} → {:.1}: {}", on_one_line(&score.category), score.before, score.after, on_one_line(&score.why))
         }
+        Event::MergeRecorded(merge) => format!("{} operations stand, {} do not", merge.merged.len(), merge.dropped.len()),
         Event::ConflictsFound(found) => format!("{} conflicts found", found.conflicts.len()),
         Event::GateOpened(gate) => format!("gate {} waits: {}", gate.gate, on_one_line(&gate.summary)),
         Event::GateDecided(gate) => {

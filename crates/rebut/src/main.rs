@@ -11,6 +11,7 @@ mod context;
 mod dry;
 mod error;
 mod estimate;
+mod git;
 mod human;
 mod idea;
 mod live;
@@ -18,13 +19,26 @@ mod output;
 mod paint;
 mod panel;
 mod place;
+mod proposals;
 mod roles;
 mod text;
+mod workspace;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = cli::parse();
+    if !matches!(cli.command, Some(cli::Command::Hook(_))) {
+        return ExitCode::from(run(cli));
+    }
+    // A panic, a wrong file, no model: nothing of that may look like a wish to stop the agent that called.
+    let code = std::panic::catch_unwind(|| run(cli));
+    ExitCode::from(code.unwrap_or(1))
+}
+
+/// Runs what was typed; gives the exit code.
+fn run(cli: cli::Cli) -> u8 {
+    let is_hook = matches!(cli.command, Some(cli::Command::Hook(_)));
     let paint = paint::Paint::stderr(cli.global.color);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = match runtime {
@@ -37,10 +51,10 @@ fn main() -> ExitCode {
         Err(error) => Err(error::CliError::failed(format!("cannot start: {error}"))),
     };
     match result {
-        Ok(code) => ExitCode::from(code),
+        Ok(code) => code,
         Err(error) => {
             eprintln!("{} {error}", paint.bad("error:"));
-            ExitCode::from(error.code())
+            if is_hook { 1 } else { error.code() }
         }
     }
 }

@@ -78,14 +78,16 @@ pub fn form_of(file: &Path) -> Result<Form, CliError> {
     let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     match name.rsplit_once('.').map(|(_, ending)| ending) {
         _ if name.ends_with(".adr.md") => Ok(Form::Adr),
+        _ if name.ends_with(".comment.md") => Ok(Form::Comment),
+        Some("sarif") => Ok(Form::Sarif),
         Some("md" | "markdown") => Ok(Form::Markdown),
+        Some("html" | "htm") => Ok(Form::Html),
+        Some("svg") => Ok(Form::Svg),
         Some("json") => Ok(Form::Json),
         Some("yaml" | "yml") => Ok(Form::Yaml),
         Some("ndjson" | "jsonl") => Ok(Form::Journal),
-        _ => {
-            Err(CliError::usage(format!("cannot tell the form from `{}`", file.display()))
-                .hint("use .md, .json, .yaml, .adr.md or .ndjson"))
-        }
+        _ => Err(CliError::usage(format!("cannot tell the form from `{}`", file.display()))
+            .hint("use .html, .md, .json, .yaml, .adr.md, .svg or .ndjson; for a review also .sarif or .comment.md")),
     }
 }
 
@@ -99,6 +101,10 @@ pub async fn render(desk: &Desk, view: &View, form: Form) -> Result<String, CliE
         }
         Form::Yaml => report::yaml(view).map_err(CliError::usage),
         Form::Adr => report::adr(view).map_err(CliError::usage),
+        Form::Html => Ok(report::html(view)),
+        Form::Svg => report::chart(view).map_err(CliError::usage),
+        Form::Sarif => report::sarif(view).map_err(CliError::usage),
+        Form::Comment => report::comment(view).map_err(CliError::usage),
         Form::Journal => {
             let id = view.id.ok_or_else(|| CliError::failed("the debate has no events"))?;
             desk.export(id).await?.to_ndjson().map_err(|error| CliError::failed(error.to_string()))
@@ -136,7 +142,8 @@ pub fn file_safe(name: &str) -> String {
     if safe.is_empty() { "question".to_owned() } else { safe }
 }
 
-fn write(file: &Path, text: &str) -> Result<(), CliError> {
+/// Writes a text to a file, and makes its directory if need be.
+pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
     make_parent(file)?;
     std::fs::write(file, text).map_err(|error| CliError::file("write", file, &error))
 }

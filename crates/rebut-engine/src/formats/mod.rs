@@ -1,11 +1,14 @@
 //! The table of formats. A format is one row here, one file (or folder) beside this one, and its prompts and preset.
 
 pub mod arms;
+pub mod challenge;
 pub mod consensus;
 pub mod decide;
 pub mod evaluate;
 mod hearing;
+pub mod propose;
 pub mod question;
+pub mod review;
 pub mod triage;
 pub mod weights;
 
@@ -96,8 +99,17 @@ impl Foreseen {
 }
 
 /// Every format there is.
-pub const FORMATS: &[Format] =
-    &[decide::FORMAT, evaluate::FORMAT, triage::FORMAT, arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT];
+pub const FORMATS: &[Format] = &[
+    decide::FORMAT,
+    challenge::FORMAT,
+    evaluate::FORMAT,
+    review::FORMAT,
+    triage::FORMAT,
+    propose::FORMAT,
+    arms::single::FORMAT,
+    arms::poll::FORMAT,
+    arms::society::FORMAT,
+];
 
 impl Format {
     /// The format of that name.

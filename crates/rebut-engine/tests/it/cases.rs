@@ -1,6 +1,6 @@
 //! Every case folder gives what it promises, also when it is crashed at any point; and can be replayed.
 
-use rebut_engine::memory::MemoryStore;
+use rebut_engine::{formats::FORMATS, memory::MemoryStore};
 use rebut_testkit::{cases::Case, crash};
 use std::{path::Path, sync::Arc};
 
@@ -16,6 +16,17 @@ async fn cases_give_what_they_promise() {
         let (_, ran) = case.run(Arc::new(MemoryStore::new())).await.unwrap_or_else(|error| panic!("{}: {error}", case.name));
         case.check(&ran);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn agents_are_told_what_the_snapshots_show() {
+    let mut formats = std::collections::BTreeSet::new();
+    for case in cases().into_iter().filter(Case::has_seen) {
+        case.check_seen().await;
+        formats.insert(case.start.format.clone());
+    }
+    let missing: Vec<&str> = FORMATS.iter().map(|format| format.name).filter(|name| !formats.contains(*name)).collect();
+    assert!(missing.is_empty(), "no case of {missing:?} has a seen.md; make an empty one and run with REBUT_UPDATE_CASES=1");
 }
 
 #[tokio::test(start_paused = true)]

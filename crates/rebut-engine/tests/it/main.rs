@@ -1,14 +1,16 @@
-//! The engine's own tests: cases and their crashes, audits, replies, steering, replay, who hears whom, planning, voting.
+//! The engine's own tests: cases and their crashes, audits, replies, steering, replay, who hears whom, planning, reviews, voting.
 
 mod audits;
 mod cases;
 mod evaluate;
 mod example;
 mod hearing;
+mod html;
 mod kernel;
 mod leaving;
 mod planning;
 mod replies;
+mod review;
 mod topology;
 mod turns;
 mod voting;

@@ -3,13 +3,16 @@
 mod amounts;
 mod arms;
 mod case;
+mod challenge;
 mod draft;
 mod evaluate;
 mod lexicon;
 mod names;
 mod panel;
 mod passages;
+mod propose;
 mod rebuttal;
+mod review;
 mod speech;
 mod split;
 mod table;
@@ -18,7 +21,7 @@ mod words;
 
 use rebut_engine::model::{Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage};
 
-/// Answers the turns of decide, of evaluate and of the control arms without any model: the same input always gives the same output.
+/// Answers the turns of every format without any model: the same input always gives the same output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RehearsalModel;
 
@@ -37,6 +40,18 @@ impl Model for RehearsalModel {
             "topic_answers" => Ok(evaluate::answers(request.agent, request.prompt)),
             "topic_verdict" => Ok(evaluate::verdict(request.prompt)),
             "option_draft" => Ok(draft::options(request.prompt)),
+            "ready" => Ok(challenge::ready(request.agent)),
+            "opening" => challenge::opening(request.agent, request.prompt),
+            "critique" => challenge::critique(request.agent, request.prompt),
+            "confrontation" => Ok(challenge::confrontation(request.prompt)),
+            "rebuttal" => Ok(challenge::rebuttal(request.prompt)),
+            "grounds" => Ok(challenge::grounds(request.agent, request.prompt)),
+            "role_proposal" => Ok(propose::propose(request.prompt)),
+            "review_critique" => Ok(review::critique(request.agent, request.prompt)),
+            "review_revision" => Ok(review::revise(request.prompt)),
+            "review_argument" => Ok(review::argue(request.prompt)),
+            "review_rebuttal" => Ok(review::rebut(request.prompt)),
+            "review_verdict" => Ok(review::judge(request.prompt)),
             other => Err(Fault::new(
                 FaultKind::Unavailable,
                 format!("the built-in rehearsal cannot play a `{other}` turn; give this agent a model or a script"),

@@ -34,6 +34,9 @@ const WORDS: &[(&str, &str, Read)] = &[
     ("garbage", "!garbage", |rest| alone(rest, Command::Say(Text::Garbage))),
     ("empty", "!empty", |rest| alone(rest, Command::Fail(Fault::new(FaultKind::Empty, "the script says nothing here")))),
     ("refusal", "!refusal", |rest| alone(rest, Command::Fail(Fault::new(FaultKind::Refused, "the script declines to answer")))),
+    ("changed", "!changed", |rest| {
+        alone(rest, Command::Fail(Fault::new(FaultKind::ContextChanged, "the script says that its context file was changed")))
+    }),
     ("bytes", r"!bytes \xff\xfe text", |rest| bytes(rest).map(|text| Command::Say(Text::Given(text)))),
     ("truncated", "!truncated", |rest| alone(rest, Command::Modify(Modifier::Truncated))),
     ("repeat", "!repeat 1000", |rest| repeat(rest).map(|times| Command::Modify(Modifier::Repeat(times)))),

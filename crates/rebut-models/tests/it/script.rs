@@ -164,7 +164,7 @@ fn line() -> impl Strategy<Value = String> {
         Just("## turn".to_owned()),
         "## [a-c*?]{0,3}",
         "[`~]{2,5}[a-z]{0,2}",
-        "!(timeout|error|garbage|empty|refusal|bytes|truncated|repeat|delay|usage)( .{0,12})?",
+        "!(timeout|error|garbage|empty|refusal|changed|bytes|truncated|repeat|delay|usage)( .{0,12})?",
         "!error [0-9]{3}( retry_after=[-0-9.e]{1,6})?",
         ".{0,12}",
     ]

@@ -1,9 +1,11 @@
 //! The rehearsal, seen from outside: real prompts in, debates out.
 
 mod cases;
+mod challenge;
 mod draft;
 mod evaluate;
 mod odd;
+mod review;
 mod stage;
 
 use rebut_engine::{

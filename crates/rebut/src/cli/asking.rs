@@ -156,7 +156,7 @@ pub struct PanelArgs {
 /// How to print the result.
 #[derive(Args, Debug, Clone, Default, PartialEq)]
 pub struct OutputArgs {
-    /// Also write the result to FILE; the ending tells how: md, json, yaml, adr.md, ndjson; repeat
+    /// Also write the result to FILE; the ending tells how: html, md, json, yaml, adr.md, svg, ndjson, sarif, comment.md; repeat
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
     /// Print the result as one JSON object
@@ -165,7 +165,7 @@ pub struct OutputArgs {
     /// Print each event as a line of JSON as it happens
     #[arg(long)]
     pub stream_json: bool,
-    /// Exit with 0 also when contested, stopped or rejected
+    /// Exit with 0 also when contested, stopped, rejected, or with findings
     #[arg(long)]
     pub exit_zero: bool,
 }

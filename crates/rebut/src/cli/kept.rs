@@ -80,6 +80,9 @@ pub struct ReplayArgs {
     /// The debate's id, or a journal file
     #[arg(value_name = "ID|FILE")]
     pub what: String,
+    /// Print how the re-run ended as JSON, instead of its transcript
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `fork`.
@@ -168,8 +171,11 @@ pub struct ExportArgs {
     #[arg(short, long, value_name = "FORM")]
     pub format: Option<Form>,
     /// Write to FILE instead of standard output
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "file")]
     pub output: Option<PathBuf>,
+    /// The same, without the flag
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
 }
 
 /// The forms of an export.
@@ -185,9 +191,17 @@ pub enum Form {
     Yaml,
     /// A decision record.
     Adr,
+    /// A report for people, in one file for a browser.
+    Html,
+    /// The drawing alone: who held what in which round, or scores before and after.
+    Svg,
     /// The whole journal, for `import` and audits.
     #[value(alias = "ndjson")]
     Journal,
+    /// A review's findings for code hosts and editors.
+    Sarif,
+    /// A review as a comment on a change.
+    Comment,
 }
 
 /// Arguments of `import`.

@@ -2,16 +2,24 @@
 
 mod asking;
 mod bench;
+mod challenging;
 mod evaluate;
+mod hook;
 mod kept;
 mod machine;
+mod policy;
+mod review;
 mod voting;
 
 pub use asking::*;
 pub use bench::*;
+pub use challenging::*;
 pub use evaluate::*;
+pub use hook::*;
 pub use kept::*;
 pub use machine::*;
+pub use policy::*;
+pub use review::*;
 pub use voting::*;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
@@ -46,6 +54,11 @@ pub fn meant_command(word: &str) -> Option<String> {
 /// What was typed. A command written wrongly looks like a question with too many words behind it, so what was meant is told too.
 pub fn parse() -> Cli {
     Cli::try_parse().unwrap_or_else(|error| {
+        if error.use_stderr() && asks_for_a_hook(std::env::args()) {
+            // The usual exit code 2 would stop the agent that called.
+            eprint!("{}", error.render());
+            std::process::exit(1);
+        }
         let first = std::env::args().skip(1).find(|word| !word.starts_with('-'));
         let is_known = |word: &String| Cli::command().get_subcommands().any(|known| known.get_name() == word);
         let meant =
@@ -100,8 +113,12 @@ pub enum Color {
 pub enum Command {
     /// Choose between options: judges of fixed stance answer blind, then hear each other
     Decide(Box<AskArgs>),
+    /// Propose a position and let experts of different angles attack it until it stands
+    Challenge(Box<ChallengeArgs>),
     /// Debate an idea topic by topic and see its scores move: advocate, challenger, arbiter
     Evaluate(Box<EvaluateArgs>),
+    /// Review a text or a change: proposals are merged by priority and applied
+    Review(Box<ReviewArgs>),
     /// Ask one agent, once
     Single(Box<AskArgs>),
     /// Ask for independent answers and count them
@@ -130,7 +147,7 @@ pub enum Command {
     Voters(JsonArg),
     /// Add a note that the next round hears
     Note(NoteArgs),
-    /// Write a debate as Markdown, JSON, YAML, decision record or journal
+    /// Write a debate as HTML, Markdown, JSON, YAML, decision record, drawing or journal
     Export(ExportArgs),
     /// Take in a journal file
     Import(ImportArgs),
@@ -148,6 +165,9 @@ pub enum Command {
     Retally(RetallyArgs),
     /// Count ballots from a file by any voting method, with all the working
     Vote(VoteArgs),
+    /// Learn from what judges say of reviewers
+    #[command(subcommand)]
+    Policy(PolicyCommand),
     /// Say whether a question is worth a debate
     Triage(TriageArgs),
     /// Show a debate in 20 seconds: no key, no network, nothing kept
@@ -165,6 +185,8 @@ pub enum Command {
     Schema(SchemaArgs),
     /// List roles, or show one
     Roles(RolesArgs),
+    /// Answer a coding agent's hook with a short review; off by default
+    Hook(HookArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print the manual page

@@ -1,4 +1,4 @@
-//! `rebut decide`, its control arms and `rebut "question"`: from what was typed to a running debate.
+//! `rebut decide` and its control arms: from what was typed to a running debate.
 
 use super::{
     baseline,
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     app::App,
-    cli::{self, AskArgs, GlobalArgs, Weighing},
+    cli::{AskArgs, GlobalArgs, Weighing},
     context,
     error::CliError,
     output,
@@ -21,7 +21,7 @@ use rebut_engine::{
         decide::{Choice, Input},
         weights::Weights,
     },
-    report, triage,
+    report,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -29,31 +29,6 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-
-/// `rebut "question"`: says which format it chooses and why. Without a question: what is here.
-pub async fn route(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
-    let Some(question) = args.question.clone().or_else(|| args.from.as_ref().map(|_| String::new())) else {
-        return super::doctor::first_run(global).await;
-    };
-    if args.from.is_none() && !question.trim().contains(' ') && args.options.is_empty() {
-        let message = format!("`{question}` is neither a command nor a question");
-        return Err(CliError::usage(message).hint(match cli::meant_command(&question) {
-            Some(known) => format!("did you mean `rebut {known}`? Put a question in quotes"),
-            None => "`rebut --help` lists the commands; put a question in quotes".to_owned(),
-        }));
-    }
-    let advice = triage::triage(&question, args.options.len(), "");
-    let why = advice.signals.iter().filter(|signal| signal.weight > 0).map(|signal| signal.seen.as_str()).collect::<Vec<_>>().join("; ");
-    let why = if why.is_empty() { "the one format for open questions".to_owned() } else { why };
-    if !global.quiet {
-        let paint = Paint::stderr(global.color);
-        eprintln!("{}", paint.faint(&format!("decide: {why}")));
-        if advice.advice == triage::Advice::Single {
-            eprintln!("{}", paint.faint("this question may not need a debate; `rebut triage` says why"));
-        }
-    }
-    ask("decide", global, args).await
-}
 
 /// `rebut decide`, `single`, `poll` and `society`.
 pub async fn ask(format: &str, global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
@@ -112,8 +87,17 @@ async fn weigh(app: &App, args: &AskArgs, format: &str, config: &mut Value, agen
 /// What a flag is called among the settings of each format that has it.
 const SETTINGS: &[(&str, &[(&str, &str)])] = &[
     ("threshold", &[("decide", "consensus_threshold"), ("poll", "threshold"), ("society", "threshold")]),
-    ("rounds", &[("decide", "max_rounds"), ("society", "rounds")]),
-    ("timeout", &[("decide", "timeout_per_judge"), ("single", "timeout"), ("poll", "timeout"), ("society", "timeout")]),
+    ("rounds", &[("decide", "max_rounds"), ("society", "rounds"), ("challenge", "max_rounds")]),
+    (
+        "timeout",
+        &[
+            ("decide", "timeout_per_judge"),
+            ("single", "timeout"),
+            ("poll", "timeout"),
+            ("society", "timeout"),
+            ("challenge", "timeout_per_agent"),
+        ],
+    ),
     ("samples", &[("poll", "answers")]),
     ("batch", &[("poll", "batch")]),
     ("topology", &[("decide", "topology")]),

@@ -8,9 +8,10 @@ use crate::{
     config::BudgetSection,
     error::CliError,
     output, panel, text,
+    workspace::{Keeping, Workspace},
 };
 use rebut_engine::{
-    Desk, Fork, More,
+    DebateId, Desk, Fork, More, Running,
     clean::for_people,
     error::DeskError,
     memory::MemoryStore,
@@ -25,8 +26,14 @@ pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliErro
     output::check_files(&args.output)?;
     let desk = app.desk()?;
     let more = Budget::new(&args.budget, &BudgetSection::default()).more();
-    let Some(id) = &args.id else { return resume_all(&desk, more).await };
+    let Some(id) = &args.id else { return resume_all(&app, &desk, more).await };
     let id = desk.find(id).await?.id;
+    let view = desk.view(id).await?;
+    let workspace = Workspace::of(&app, &view)?;
+    let desk = match &workspace {
+        Some(workspace) => workspace.desk(&app, &view)?,
+        None => desk,
+    };
     let running = match desk.resume_with(id, more).await {
         Err(error @ DeskError::WrongState(_)) => {
             let anew = text::ask_anew(&desk.view(id).await?);
@@ -38,10 +45,13 @@ pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliErro
         }
         running => running?,
     };
-    follow::follow(&app, &desk, running, &args.output).await
+    match workspace {
+        Some(workspace) => workspace.follow(&app, &desk, running, &args.output).await,
+        None => follow::follow(&app, &desk, running, &args.output).await,
+    }
 }
 
-async fn resume_all(desk: &Desk, more: More) -> Result<u8, CliError> {
+async fn resume_all(app: &App, desk: &Desk, more: More) -> Result<u8, CliError> {
     let mut open = desk.sessions(&Filter { status: Some(Status::Running), ..Filter::default() }).await?;
     open.extend(desk.sessions(&Filter { status: Some(Status::Paused), ..Filter::default() }).await?);
     if open.is_empty() {
@@ -49,13 +59,13 @@ async fn resume_all(desk: &Desk, more: More) -> Result<u8, CliError> {
     }
     let mut running = Vec::new();
     for session in open {
-        match desk.resume_with(session.id, more).await {
+        match resume_one(app, desk, session.id, more).await {
             Ok(run) => running.push(run),
             Err(error) => eprintln!("{}: {error}", session.id.short()),
         }
     }
     let mut code = 0;
-    for run in running {
+    for (run, kept) in running {
         let id = run.id;
         match run.outcome().await {
             Ok(outcome) => output::print(&format!("{}  {}  {}\n", id.short(), outcome.outcome.as_str(), for_people(&outcome.summary)))?,
@@ -64,8 +74,20 @@ async fn resume_all(desk: &Desk, more: More) -> Result<u8, CliError> {
                 code = 1;
             }
         }
+        if let Some(kept) = kept {
+            Workspace::kept(kept).await?;
+        }
     }
     Ok(code)
+}
+
+/// Goes on with a debate, and keeps its workspace if it has one.
+async fn resume_one(app: &App, desk: &Desk, id: DebateId, more: More) -> Result<(Running, Option<Keeping>), CliError> {
+    let view = desk.view(id).await?;
+    let Some(workspace) = Workspace::of(app, &view)? else { return Ok((desk.resume_with(id, more).await?, None)) };
+    let guarded = workspace.desk(app, &view)?;
+    let running = guarded.resume_with(id, more).await?;
+    Ok((running, Some(workspace.keep(&guarded, id))))
 }
 
 /// `rebut replay`: the transcript on standard output, the verdict on standard error.
@@ -87,7 +109,10 @@ pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliErro
         }
     };
     let replayed = desk.replay(id).await?;
-    output::print(&for_people(&replayed.transcript))?;
+    match args.json {
+        true => output::print_json(&replayed.outcome)?,
+        false => output::print(&for_people(&replayed.transcript))?,
+    }
     if !replayed.identical {
         return Err(CliError::failed("the replay differs from the record")
             .hint("the program's rules changed since; `rebut show ID --transcript` prints the record"));
@@ -116,8 +141,12 @@ pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
     if let Some(rounds) = args.rounds {
         fork.config.insert(setting_of("rounds", &format)?.to_owned(), rounds.into());
         // Whoever asks for more rounds wants them, also when nobody moved in the last one.
-        let goes_on = if format == "decide" { ("stop_when_stable", false.into()) } else { ("stop", "never".into()) };
-        fork.config.insert(goes_on.0.to_owned(), goes_on.1);
+        let goes_on: Option<(&str, serde_json::Value)> = match format.as_str() {
+            "decide" => Some(("stop_when_stable", false.into())),
+            "society" => Some(("stop", "never".into())),
+            _ => None,
+        };
+        fork.config.extend(goes_on.map(|(key, value)| (key.to_owned(), value)));
     }
     let (everybody, single) = panel::split_models(&args.models)?;
     if !everybody.is_empty() {
@@ -133,14 +162,15 @@ pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
 /// `rebut export`.
 pub async fn export(global: &GlobalArgs, args: ExportArgs) -> Result<u8, CliError> {
     let desk = App::open(global, &[])?.desk()?;
-    let form = match (args.format, &args.output) {
+    let target = args.output.as_ref().or(args.file.as_ref());
+    let form = match (args.format, target) {
         (Some(form), _) => form,
         (None, Some(file)) => output::form_of(file)?,
         (None, None) => Form::Markdown,
     };
     let id = desk.find(&args.id.id).await?.id;
     let view = desk.view(id).await?;
-    match &args.output {
+    match target {
         Some(file) => output::write_file(&desk, &view, form, file).await?,
         None => {
             let text = output::render(&desk, &view, form).await?;

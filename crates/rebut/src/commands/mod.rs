@@ -5,16 +5,21 @@ mod audit;
 mod baseline;
 mod begin;
 mod bench;
+mod challenge;
 mod config;
 mod demo;
 mod doctor;
 mod evaluate;
-mod follow;
+pub mod follow;
+pub mod hook;
 mod keep;
 mod look;
 mod meta;
 mod models;
+mod policy;
 mod retally;
+mod review;
+mod route;
 mod steer;
 mod topology;
 mod triage;
@@ -36,9 +41,11 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         );
     }
     match cli.command {
-        None => ask::route(&global, cli.ask).await,
+        None => route::run(&global, cli.ask).await,
         Some(Command::Decide(args)) => ask::ask("decide", &global, *args).await,
+        Some(Command::Challenge(args)) => challenge::run(&global, *args).await,
         Some(Command::Evaluate(args)) => evaluate::run(&global, *args).await,
+        Some(Command::Review(args)) => review::run(&global, *args).await,
         Some(Command::Single(args)) => ask::ask("single", &global, *args).await,
         Some(Command::Poll(args)) => ask::ask("poll", &global, *args).await,
         Some(Command::Society(args)) => ask::ask("society", &global, *args).await,
@@ -61,6 +68,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Topology(args)) => topology::run(&global, args).await,
         Some(Command::Retally(args)) => retally::run(&global, args).await,
         Some(Command::Vote(args)) => vote::run(&global, &args),
+        Some(Command::Policy(command)) => policy::run(&global, command).await,
         Some(Command::Triage(args)) => triage::run(&global, args).await,
         Some(Command::Demo(args)) => demo::run(&global, args).await,
         Some(Command::Init(args)) => config::init(&global, args),
@@ -69,6 +77,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Config(command)) => config::run(&global, command),
         Some(Command::Schema(args)) => meta::schema(args),
         Some(Command::Roles(args)) => meta::roles(&global, args),
+        Some(Command::Hook(args)) => hook::run(&global, args).await,
         Some(Command::Completions(args)) => meta::completions(args),
         Some(Command::Man) => meta::man(),
     }

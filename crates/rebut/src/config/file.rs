@@ -1,11 +1,12 @@
 //! The form of `rebut.toml`. Unknown keys are errors.
 
+use super::HookSection;
 use crate::budget::Span;
 use rebut_engine::{
     agent::Effort,
     formats::{
         arms::{poll, single, society},
-        decide, evaluate, triage,
+        challenge, decide, evaluate, propose, review, triage,
     },
 };
 use rebut_models::{CliData, ProviderData};
@@ -32,15 +33,29 @@ pub struct ConfigFile {
     pub budget: BudgetSection,
     /// What may be sent.
     pub context: ContextSection,
+    /// What happens when a coding agent calls.
+    pub hook: HookSection,
     /// Settings of decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decide: Option<Partial<decide::Config>>,
+    /// Settings of challenge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub challenge: Option<Partial<challenge::Config>>,
     /// Settings of evaluate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evaluate: Option<Partial<evaluate::Config>>,
+    /// Settings of review.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<Partial<review::Config>>,
+    /// The same as `[review.debate]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debate: Option<Partial<review::DebateConfig>>,
     /// Settings of triage with a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub triage: Option<Partial<triage::Config>>,
+    /// Settings of `policy propose`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub propose: Option<Partial<propose::Config>>,
     /// Settings of single.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub single: Option<Partial<single::Config>>,

@@ -64,6 +64,18 @@ pub fn presets() -> Result<toml::Table, CliError> {
     FORMATS.iter().map(|format| Ok((format.name.to_owned(), toml::Value::Table(section(format.preset)?)))).collect()
 }
 
+/// `[debate]` is short for `[review.debate]`; where a file has both, the longer name counts.
+pub fn with_long_names(mut table: toml::Table) -> toml::Table {
+    let Some(debate) = table.remove("debate") else { return table };
+    let mut renamed = below("review", below("debate", debate.as_table().cloned().unwrap_or_default()));
+    merge(&mut renamed, table);
+    renamed
+}
+
+fn below(key: &str, table: toml::Table) -> toml::Table {
+    toml::Table::from_iter([(key.to_owned(), toml::Value::Table(table))])
+}
+
 /// Puts `over` on top: tables are joined, everything else is replaced. A panel is replaced as a whole.
 pub fn merge(under: &mut toml::Table, over: toml::Table) {
     for (key, value) in over {
@@ -113,20 +125,16 @@ pub fn typed<T: DeserializeOwned>(what: &str, table: &toml::Table) -> Result<T, 
 
 /// Whether a text is a valid configuration. The error names the file's line; what was typed as a flag has none.
 fn check(file: Option<&Path>, text: &str) -> Result<(), CliError> {
-    let parsed: ConfigFile = toml::from_str(text).map_err(|error| match file {
+    let wrong = |error: toml::de::Error| match file {
         Some(path) => in_file(path, &error),
         None => CliError::usage(with_suggestion(error.message())),
-    })?;
-    let sections = [
-        ("decide", parsed.decide.map(toml::Table::try_from)),
-        ("evaluate", parsed.evaluate.map(toml::Table::try_from)),
-        ("triage", parsed.triage.map(toml::Table::try_from)),
-        ("single", parsed.single.map(toml::Table::try_from)),
-        ("poll", parsed.poll.map(toml::Table::try_from)),
-        ("society", parsed.society.map(toml::Table::try_from)),
-    ];
-    for (format, section) in sections {
-        let given = section.transpose().map_err(|error| CliError::failed(error.to_string()))?.unwrap_or_default();
+    };
+    toml::from_str::<ConfigFile>(text).map_err(wrong)?;
+    let table: toml::Table = toml::from_str(text).map_err(wrong)?;
+    let section = |name: &str| table.get(name).and_then(toml::Value::as_table).cloned();
+    let of_formats = FORMATS.iter().filter_map(|format| Some((format.name, section(format.name)?)));
+    let of_debate = section("debate").map(|debate| ("review", below("debate", debate)));
+    for (format, given) in of_formats.chain(of_debate) {
         // Key by key over the defaults: a section may leave keys out, and the key that is wrong is known.
         for (key, value) in given {
             let Err(problem) = check_setting(format, &key, value)? else { continue };

@@ -3,10 +3,12 @@
 mod budget;
 mod checking;
 mod file;
+mod hook;
 mod layers;
 mod trust;
 
-pub use file::{BudgetSection, ConfigFile, ContextSection, Defaults, Member, PanelSection, TrustSection};
+pub use file::{BudgetSection, ConfigFile, ContextSection, Defaults, Member, PanelSection};
+pub use hook::HookSection;
 pub use layers::{Layer, Origin};
 
 use crate::error::CliError;
@@ -34,6 +36,8 @@ pub struct Config {
     pub capped_twice: Vec<&'static str>,
     /// Which files are never sent.
     pub deny: Vec<String>,
+    /// What happens when a coding agent calls.
+    pub hook: HookSection,
     formats: toml::Table,
 }
 
@@ -44,7 +48,7 @@ impl Config {
         trust::check(&layers, origin)?;
         let mut merged = layers::presets()?;
         for layer in &layers {
-            layers::merge(&mut merged, layer.table.clone());
+            layers::merge(&mut merged, layers::with_long_names(layer.table.clone()));
         }
         let (budget, capped_twice) = layers::budget(&layers)?;
         if merged.contains_key("budget") {
@@ -52,7 +56,7 @@ impl Config {
             merged.insert("budget".to_owned(), toml::Value::Table(table));
         }
         for text in overrides {
-            layers::merge(&mut merged, layers::override_table(text)?);
+            layers::merge(&mut merged, layers::with_long_names(layers::override_table(text)?));
         }
         let file: ConfigFile = layers::typed("the configuration", &merged)?;
         Ok(Self {
@@ -64,6 +68,7 @@ impl Config {
             budget: file.budget,
             capped_twice,
             deny: file.context.deny,
+            hook: file.hook,
             formats: FORMATS.iter().filter_map(|format| Some((format.name.to_owned(), merged.get(format.name)?.clone()))).collect(),
         })
     }
@@ -88,13 +93,8 @@ impl Config {
             clis: self.clis.clone(),
             budget: self.budget.clone(),
             context: ContextSection { deny: self.deny.clone() },
-            decide: None,
-            evaluate: None,
-            triage: None,
-            single: None,
-            poll: None,
-            society: None,
-            trust: TrustSection::default(),
+            hook: self.hook.clone(),
+            ..ConfigFile::default()
         };
         let mut table = toml::Table::try_from(file).map_err(|error| CliError::failed(error.to_string()))?;
         table.retain(|_, value| value.as_table().is_none_or(|section| !section.is_empty()));

@@ -3,12 +3,15 @@
 use crate::text;
 use rebut_engine::{
     agent, event,
-    formats::{arms, decide, evaluate},
+    formats::{FORMATS, arms},
     outcome::Ending,
     topology::TOPOLOGIES,
     voting,
 };
 use std::process::Command;
+
+/// Formats without a page of their own name: control arms have one together, the others are commands.
+const ON_OTHER_PAGES: [&str; 5] = ["single", "poll", "society", "triage", "propose"];
 
 #[test]
 fn every_command_has_its_line() {
@@ -23,10 +26,10 @@ fn every_command_has_its_line() {
 #[test]
 fn every_event_setting_role_provider_and_exit_code_is_explained() {
     all_in("docs/src/journal.md", event::KINDS.iter().map(|(kind, _)| format!("`{kind}`")));
-    let preset: toml::Table = toml::from_str(decide::FORMAT.preset).expect("a preset");
-    all_in("docs/src/decide.md", preset.keys().map(|key| format!("`{key}`")));
-    let preset: toml::Table = toml::from_str(evaluate::FORMAT.preset).expect("a preset");
-    all_in("docs/src/evaluate.md", preset.keys().map(|key| format!("`{key}`")));
+    for format in FORMATS.iter().filter(|format| !ON_OTHER_PAGES.contains(&format.name)) {
+        let preset: toml::Table = toml::from_str(format.preset).expect("a preset");
+        all_in(&format!("docs/src/{}.md", format.name), preset.iter().flat_map(|(key, value)| keys(key, value)));
+    }
     all_in("docs/src/topologies.md", TOPOLOGIES.iter().map(|kind| format!("| `{}` |", kind.name())));
     for arm in [arms::single::FORMAT, arms::poll::FORMAT, arms::society::FORMAT] {
         let preset: toml::Table = toml::from_str(arm.preset).expect("a preset");
@@ -46,4 +49,12 @@ fn all_in(page: &str, wanted: impl Iterator<Item = String>) {
     let text = text(page);
     let missing: Vec<String> = wanted.filter(|word| !text.contains(word.as_str())).collect();
     assert!(missing.is_empty(), "{page} does not mention {missing:?}");
+}
+
+/// A setting as the book names it; the settings below it where it is a table.
+fn keys(key: &str, value: &toml::Value) -> Vec<String> {
+    match value {
+        toml::Value::Table(below) => below.keys().map(|inner| format!("`{key}.{inner}`")).collect(),
+        _ => vec![format!("`{key}`")],
+    }
 }

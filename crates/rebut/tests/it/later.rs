@@ -36,3 +36,22 @@ fn a_projects_file_cannot_send_a_key_to_a_host_of_its_own() {
     assert_eq!(refused.code, 2);
     assert!(refused.stderr.contains("OPENAI_API_KEY to evil.example") && !refused.stderr.contains("canary"), "{}", refused.stderr);
 }
+
+#[test]
+fn what_is_typed_without_a_command_finds_its_format_and_says_why() {
+    let rebut = Rebut::new();
+    rebut.write("idea/idea.md", "# Field app\n\nTechnicians lose 40 minutes a shift. It needs 5 weeks.\n");
+    rebut.write("spec.md", "# Field app\n\nThe app must be fast. Keys are read from the environment.\n");
+    for (args, says) in [
+        (&["Redis or Memcached for the sessions?", "--estimate"][..], "decide: asks to choose: or"),
+        (&["Use Redis for the sessions", "--estimate"], "challenge: it begins with “use”: a position, not a question"),
+        (&["Use Redis for the sessions", "--threshold", "0.8", "--estimate"], "decide: "),
+        (&["idea", "--estimate"], "evaluate: it is a folder: an idea"),
+        (&["spec.md", "--estimate"], "review: it is a file: a text"),
+    ] {
+        let ran = rebut.run(args);
+        assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(says), "{args:?}: {}", ran.stderr);
+        assert!(ran.stdout.contains("calls, at most"), "{args:?}: {}", ran.stdout);
+    }
+}

@@ -14,7 +14,7 @@ use crate::{
         Foreseen, Format, Run,
         consensus::{Ballot, Bar},
     },
-    outcome::{Absence, Ending, LimitMet, Outcome},
+    outcome::{Absence, LimitMet, Outcome},
     prompt::Template,
     reply::Schema,
     stopping::Saved,
@@ -203,7 +203,7 @@ impl<'a> Poll<'a> {
         self.absent.extend(round.absent);
         self.last = step.clone();
         for said in round.said {
-            let held = if self.question.is_free() { self.groups.shown(&said.reply.answer) } else { said.reply.answer.clone() };
+            let held = self.question.held(&mut self.groups, &said.reply);
             let position = Arc::new(position(&said.agent, said.turn, step.round, said.reply, held.clone(), None));
             self.debate.note(step.place(Some(&said.agent)), Event::PositionRecorded(position)).await?;
             self.ballots.push((self.voter(&said.agent, step), held));
@@ -250,18 +250,13 @@ impl<'a> Poll<'a> {
     /// Where the poll stands; `stopped` says why it goes no further for now.
     fn outcome(self, saved: Option<Saved>, stopped: Option<LimitMet>) -> Result<Outcome, Halt> {
         let tally = self.tallied();
-        let ending = if stopped.is_some() { Ending::Stopped } else { self.bar.ending(&tally, self.answered() < self.planned) };
+        let ending = self.bar.ending(&tally, self.answered() < self.planned);
         let early = saved.as_ref().map(|saved| format!("; stopped after {} of {}: {saved}", self.asked, self.planned)).unwrap_or_default();
         let stands = format!("{}{early}", count::summary(self.question, &tally));
         let calls = u32::try_from(self.asked).unwrap_or(u32::MAX);
         let result = count::result(self.question, &tally, calls, saved);
-        Ok(Outcome {
-            summary: stopped.as_ref().map_or_else(|| stands.clone(), |stop| format!("{}; so far {stands}", stop.why)),
-            stopped,
-            consensus_score: Some(tally.share),
-            result: serde_json::to_value(result).map_err(|error| Halt::Broken(error.to_string()))?,
-            ..Outcome::without_result(ending, "", self.debate.absences())
-        })
+        let outcome = Outcome::with_result(ending, &stands, &result, stopped, self.debate.absences())?;
+        Ok(Outcome { consensus_score: Some(tally.share), ..outcome })
     }
 }
 

@@ -1,6 +1,6 @@
 //! What an arm asks: the same question as a debate, to be answered at once or after hearing the others.
 
-use super::Answer;
+use super::{Answer, grouping::Groups};
 use crate::{
     agent::Agent,
     debate::{Ask, Debate},
@@ -82,9 +82,9 @@ impl Question {
         })
     }
 
-    /// Whether answers are in the agents' own words.
-    pub(super) fn is_free(&self) -> bool {
-        self.ids.is_empty()
+    /// What an answer stands for: an option, or a group of answers in the agents' own words.
+    pub(super) fn held(&self, groups: &mut Groups, reply: &Answer) -> String {
+        if self.ids.is_empty() { groups.shown(&reply.answer) } else { reply.answer.clone() }
     }
 
     /// An option by its id.

@@ -73,7 +73,7 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
     let step = Step::once("answer", 1);
     let round = debate.round(&step, [agent], |agent, notes| question.blind(debate, agent, notes)).await?.quorum(1)?;
     let said = round.said.into_iter().next().ok_or_else(|| Halt::Broken("a quorum of one is nobody".to_owned()))?;
-    let held = if question.is_free() { Groups::default().shown(&said.reply.answer) } else { said.reply.answer.clone() };
+    let held = question.held(&mut Groups::default(), &said.reply);
     let position = Arc::new(position(&said.agent, said.turn, 1, said.reply, held.clone(), None));
     debate.note(step.place(Some(&said.agent)), Event::PositionRecorded(position)).await?;
     let result = ArmResult {
@@ -87,9 +87,8 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
         rounds: Vec::new(),
         changes: Vec::new(),
     };
-    let result = serde_json::to_value(result).map_err(|error| Halt::Broken(error.to_string()))?;
     // One voice agrees with nobody: the work is done, nothing was counted.
-    Ok(Outcome { result, ..Outcome::without_result(Ending::Completed, named(&question, &held), debate.absences()) })
+    Outcome::with_result(Ending::Completed, &named(&question, &held), &result, None, debate.absences())
 }
 
 fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {

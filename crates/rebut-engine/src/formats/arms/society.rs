@@ -17,7 +17,7 @@ use crate::{
         decide::result::Change,
         hearing::{Other, order},
     },
-    outcome::{Ending, LimitMet, Outcome},
+    outcome::{LimitMet, Outcome},
     prompt::Template,
     reply::Schema,
     stopping::{Saved, stable},
@@ -190,7 +190,7 @@ impl<'a> Society<'a> {
         let strangers = round.absent.iter().filter(|absence| self.member(&absence.agent).is_none());
         self.missing.extend(strangers.map(|absence| Arc::from(absence.agent.as_str())).collect::<Vec<_>>());
         for said in round.said {
-            let held = if self.question.is_free() { self.groups.shown(&said.reply.answer) } else { said.reply.answer.clone() };
+            let held = self.question.held(&mut self.groups, &said.reply);
             let at = self.members.iter().position(|member| member.agent == said.agent).unwrap_or_else(|| {
                 self.members.push(Member { agent: said.agent.clone(), positions: Vec::new() });
                 self.members.len() - 1
@@ -250,8 +250,7 @@ impl<'a> Society<'a> {
     fn outcome(self, saved: Option<Saved>, stopped: Option<LimitMet>) -> Result<Outcome, Halt> {
         let nothing = || Halt::Broken("a society without a round has no outcome".to_owned());
         let (_, tally) = self.tallies.last().ok_or_else(nothing)?;
-        let ending =
-            if stopped.is_some() { Ending::Stopped } else { self.bar.ending(tally, self.members.len() < self.debate.agents().len()) };
+        let ending = self.bar.ending(tally, self.members.len() < self.debate.agents().len());
         let first = self.tallies.first().map(|(_, tally)| tally).filter(|_| self.tallies.len() > 1);
         let moved = first.filter(|first| count::winner(first) != count::winner(tally)).map(|first| {
             let before = count::winner(first).map_or_else(|| "nobody".to_owned(), |answer| crate::clean::on_one_line(answer));
@@ -270,13 +269,8 @@ impl<'a> Society<'a> {
                 distribution: tally.distribution.clone(),
             })
             .collect();
-        Ok(Outcome {
-            summary: stopped.as_ref().map_or_else(|| stands.clone(), |stop| format!("{}; so far {stands}", stop.why)),
-            stopped,
-            consensus_score: Some(tally.share),
-            result: serde_json::to_value(result).map_err(|error| Halt::Broken(error.to_string()))?,
-            ..Outcome::without_result(ending, "", self.debate.absences())
-        })
+        let outcome = Outcome::with_result(ending, &stands, &result, stopped, self.debate.absences())?;
+        Ok(Outcome { consensus_score: Some(tally.share), ..outcome })
     }
 }
 

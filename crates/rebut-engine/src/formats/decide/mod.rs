@@ -98,20 +98,10 @@ fn outcome(
     let absences = debate.absences();
     let spared = saved.as_ref().map(|saved| format!("; {saved}")).unwrap_or_default();
     let result = result::of(case, ledger, tally, &absences, saved);
-    let ending = match &stopped {
-        Some(_) => Ending::Stopped,
-        None if tally.reached => Ending::Consensus,
-        None => Ending::Contested,
-    };
+    let ending = if tally.reached { Ending::Consensus } else { Ending::Contested };
     let stands = format!("{}{spared}", result::summary(case, tally));
-    Ok(Outcome {
-        outcome: ending,
-        summary: stopped.as_ref().map_or_else(|| stands.clone(), |stop| format!("{}; so far {stands}", stop.why)),
-        stopped,
-        consensus_score: Some(tally.share),
-        result: serde_json::to_value(result).map_err(|error| Halt::Broken(error.to_string()))?,
-        ..Outcome::without_result(ending, "", absences)
-    })
+    let outcome = Outcome::with_result(ending, &stands, &result, stopped, absences)?;
+    Ok(Outcome { consensus_score: Some(tally.share), ..outcome })
 }
 
 /// Records where everybody stands after a round, and the count.

@@ -1,0 +1,243 @@
+//! Challenge: one proposes a position, experts of different angles attack it, the proposer answers every objection, until all accept or
+//! the assumptions behind the disagreement are laid open.
+
+mod case;
+mod ledger;
+pub mod personas;
+mod reading;
+pub mod replies;
+pub mod result;
+
+pub use case::{Case, Casting, Challenger, Config, Input};
+pub use ledger::{Ledger, Standing, Version};
+pub use reading::said_in_full;
+
+use crate::{
+    agent::Agent,
+    debate::{Debate, Step},
+    error::Halt,
+    event::{Event, Limits, Position},
+    formats::{Foreseen, Format, Reading, Run},
+    outcome::{Absence, Ending, LimitMet, Outcome},
+    prompt::Template,
+    reply::Schema,
+    view::View,
+};
+use replies::{Confrontation, Critique, Grounds, Opening, PersonaDraft, Ready, Rebuttal};
+use result::Closing;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The row of the table of formats.
+pub const FORMAT: Format = Format {
+    name: "challenge",
+    version: 1,
+    about: "One proposes, experts of different angles attack, the proposer answers every objection.",
+    preset: include_str!("../../../presets/challenge.toml"),
+    prompts: &[
+        (case::Personas::FILE, case::Personas::SOURCE),
+        (case::Preflight::FILE, case::Preflight::SOURCE),
+        (case::Open::FILE, case::Open::SOURCE),
+        (case::Challenge::FILE, case::Challenge::SOURCE),
+        (case::Confront::FILE, case::Confront::SOURCE),
+        (case::Rebut::FILE, case::Rebut::SOURCE),
+        (case::Rest::FILE, case::Rest::SOURCE),
+        (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE),
+    ],
+    replies: || {
+        vec![
+            Schema::of::<PersonaDraft>(),
+            Schema::of::<Ready>(),
+            Schema::of::<Opening>(),
+            Schema::of::<Critique>(),
+            Schema::of::<Confrontation>(),
+            Schema::of::<Rebuttal>(),
+            Schema::of::<Grounds>(),
+        ]
+    },
+    check,
+    check_config: |config| Config::parse(config).map(drop),
+    limits: |config| {
+        let seconds = config.get("timeout_per_agent").and_then(Value::as_u64);
+        Limits { turn_seconds: seconds.unwrap_or(Limits::default().turn_seconds), ..Limits::default() }
+    },
+    // The proposer and three dissenters say what their sides rest on.
+    closing_calls: 4,
+    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
+    choices,
+    foresee,
+    reading: Some(Reading { heading: reading::heading, lines: reading::lines, transcript: reading::transcript }),
+};
+
+/// The rules.
+pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
+    let case = Case::of(debate).await?;
+    let present = preflight(debate, &case).await?;
+    if present.is_empty() {
+        return Ok(Outcome::without_result(Ending::NoModel, nobody_there(&debate.absences()), debate.absences()));
+    }
+    let mut ledger = open(debate, &case).await?;
+    match argue(debate, &case, &present, &mut ledger).await {
+        // What stands so far is worth having; with more to use it goes on from here.
+        Err(Halt::Stopped(stop)) => return outcome(debate, &case, &ledger, Closing::default(), Some(stop)),
+        argued => argued?,
+    }
+    if !ledger.anybody_left() {
+        return Ok(Outcome::without_result(Ending::NoQuorum, result::all_dropped(&ledger), debate.absences()));
+    }
+    match closing(debate, &case, &ledger).await {
+        Err(Halt::Stopped(stop)) => outcome(debate, &case, &ledger, Closing::default(), Some(stop)),
+        closing => outcome(debate, &case, &ledger, closing?, None),
+    }
+}
+
+/// The challengers that are there and have read who they are.
+async fn preflight<'a>(debate: &Debate, case: &'a Case) -> Result<Vec<&'a Agent>, Halt> {
+    let all: Vec<&Agent> = case.challengers.iter().map(|challenger| &challenger.agent).collect();
+    if !case.config.preflight {
+        return Ok(all);
+    }
+    let ready = debate.round(&Step::once("preflight", 0), all.iter().copied(), |agent, _| case.preflight(debate, agent)).await?;
+    if ready.said.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ready = ready.quorum(case.config.min_challengers)?;
+    Ok(all.into_iter().filter(|agent| ready.said.iter().any(|said| said.agent == agent.name)).collect())
+}
+
+/// The proposer's opening. Without one there is nothing to challenge.
+async fn open(debate: &Debate, case: &Case) -> Result<Ledger, Halt> {
+    let step = Step::once("opening", 1);
+    let opened = debate.round(&step, [&case.proposer], |agent, notes| case.opening(debate, agent, notes)).await?.quorum(1)?;
+    let said = opened.said.first().ok_or_else(|| Halt::Broken("nobody opened".to_owned()))?;
+    let (ledger, position) = Ledger::open(said);
+    record(debate, &step, vec![(case.proposer.name.clone(), position)]).await?;
+    Ok(ledger)
+}
+
+/// Challenge, then answers and rebuttals, until nobody dissents or the rounds are over.
+async fn argue(debate: &Debate, case: &Case, present: &[&Agent], ledger: &mut Ledger) -> Result<(), Halt> {
+    let step = Step::once("challenge", 1);
+    let heard = debate.round(&step, present.iter().copied(), |agent, notes| case.critique(debate, agent, notes, ledger)).await?;
+    let heard = heard.quorum(case.config.min_challengers)?;
+    let positions = ledger.challenge(case, &heard);
+    record(debate, &step, positions).await?;
+    for round in 1..case.config.max_rounds {
+        if ledger.all_content() || ledger.dissenters().next().is_none() {
+            break;
+        }
+        if !confront(debate, case, round, ledger).await? {
+            // A proposer who is silent has met nothing: nobody is asked what it makes of that, and the next round asks again.
+            ledger.rounds = round + 1;
+            continue;
+        }
+        rebut(debate, case, round + 1, ledger).await?;
+    }
+    Ok(())
+}
+
+/// The proposer answers every open objection. Whether it did.
+async fn confront(debate: &Debate, case: &Case, round: u32, ledger: &mut Ledger) -> Result<bool, Halt> {
+    let step = Step::numbered("confrontation", round);
+    let answered = debate.round(&step, [&case.proposer], |agent, notes| case.confront(debate, agent, notes, ledger)).await?;
+    let Some(said) = answered.said.first() else { return Ok(false) };
+    let position = ledger.confront(round, said);
+    record(debate, &step, vec![(case.proposer.name.clone(), position)]).await?;
+    Ok(true)
+}
+
+/// The dissenters say what they make of it.
+async fn rebut(debate: &Debate, case: &Case, round: u32, ledger: &mut Ledger) -> Result<(), Halt> {
+    let step = Step::numbered("rebuttal", round);
+    let dissenters: Vec<&Agent> =
+        ledger.dissenters().filter_map(|standing| case.challenger(&standing.agent)).map(|challenger| &challenger.agent).collect();
+    let heard = debate.round(&step, dissenters, |agent, notes| case.rebut(debate, agent, notes, ledger)).await?;
+    let positions = ledger.rebut(round, &heard);
+    ledger.drop_changed(&heard.absent);
+    record(debate, &step, positions).await
+}
+
+/// What each side of a disagreement rests on; nothing when there is none, or nobody is left to disagree.
+async fn closing(debate: &Debate, case: &Case, ledger: &Ledger) -> Result<Closing, Halt> {
+    let dissenters: Vec<&Agent> =
+        ledger.dissenters().filter_map(|standing| case.challenger(&standing.agent)).map(|challenger| &challenger.agent).collect();
+    if ledger.all_content() || dissenters.is_empty() {
+        return Ok(Closing::default());
+    }
+    let step = Step::once("assumptions", ledger.rounds).closing();
+    let parties = std::iter::once(&case.proposer).chain(dissenters);
+    let heard = debate.round(&step, parties, |agent, notes| case.grounds(debate, agent, notes, ledger)).await?;
+    Ok(Closing { grounds: heard.said.into_iter().map(|said| (said.agent, said.reply)).collect(), absent: heard.absent })
+}
+
+/// Where the debate stands; `stopped` says why it goes no further for now.
+fn outcome(debate: &Debate, case: &Case, ledger: &Ledger, closing: Closing, stopped: Option<LimitMet>) -> Result<Outcome, Halt> {
+    let absences = debate.absences();
+    let ending = match &stopped {
+        Some(_) => Ending::Stopped,
+        None if ledger.all_content() => Ending::Consensus,
+        None => Ending::Contested,
+    };
+    let result = result::of(case, ledger, &closing, &absences, ending == Ending::Consensus);
+    let stands = result::summary(ledger, &result);
+    Ok(Outcome {
+        outcome: ending,
+        summary: stopped.as_ref().map_or_else(|| stands.clone(), |stop| format!("{}; so far {stands}", stop.why)),
+        stopped,
+        result: serde_json::to_value(result).map_err(|error| Halt::Broken(error.to_string()))?,
+        ..Outcome::without_result(ending, "", absences)
+    })
+}
+
+fn nobody_there(absences: &[Absence]) -> String {
+    let missing: Vec<String> = absences.iter().map(|absence| format!("{} {}", absence.agent, absence.reason)).collect();
+    format!("no challenger is there ({}); `rebut doctor` says who can be asked", missing.join(", "))
+}
+
+/// Records where everybody stands after a step.
+async fn record(debate: &Debate, step: &Step, positions: Vec<(Arc<str>, Position)>) -> Result<(), Halt> {
+    for (agent, position) in positions {
+        let changed = position.from.is_some() && position.from != position.option;
+        let event = if changed { Event::PositionChanged } else { Event::PositionRecorded };
+        debate.note(step.place(Some(&agent)), event(Arc::new(position))).await?;
+    }
+    Ok(())
+}
+
+fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
+    let input = Input::parse(input)?;
+    let config = Config::parse(config)?;
+    match agents.len() {
+        0 | 1 => Err("challenge needs a proposer and at least one challenger".to_owned()),
+        count if config.min_challengers >= count => {
+            Err(format!("min_challengers is {}, but there are only {} challengers", config.min_challengers, count - 1))
+        }
+        _ => Ok(input.topic),
+    }
+}
+
+/// After a tradeoff: the proposer's side, or that of a dissenter.
+fn choices(view: &View) -> Vec<(String, String)> {
+    let found = view.outcome.as_ref().and_then(|outcome| result::ChallengeResult::read(&outcome.result));
+    found.map(|result| result.choices()).unwrap_or_default()
+}
+
+fn foresee(_: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
+    let config = Config::parse(config)?;
+    let others = agents.len().saturating_sub(1);
+    let call = |agent: usize, hears: usize, is_sure: bool| Foreseen { agent, hears, is_sure };
+    let challengers = |hears: usize, is_sure: bool| (1..agents.len()).map(move |agent| call(agent, hears, is_sure));
+    let rehearsed = agents.iter().any(|agent| agent.provider() == "rehearsal");
+    let mut calls: Vec<Foreseen> = Vec::new();
+    calls.extend((config.personas == Casting::Auto && !rehearsed).then(|| call(0, 0, true)));
+    calls.extend(challengers(0, true).filter(|_| config.preflight));
+    calls.push(call(0, 0, true));
+    calls.extend(challengers(1, true));
+    for _ in 1..config.max_rounds {
+        calls.push(call(0, others, false));
+        calls.extend(challengers(1, false));
+    }
+    calls.push(call(0, others, false));
+    calls.extend(challengers(others, false));
+    Ok(calls)
+}

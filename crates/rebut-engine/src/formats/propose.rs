@@ -1,0 +1,149 @@
+//! Propose: one agent words a reviewer's text anew from what judges said of it. What it says is only ever a proposal for a person.
+
+use crate::{
+    agent::Agent,
+    debate::{Ask, Debate, Step},
+    error::Halt,
+    event::Limits,
+    formats::{Foreseen, Format, Run},
+    outcome::{Ending, Outcome},
+    policy::PolicyInsights,
+    prompt,
+    prompt::Template,
+    reply,
+    reply::Schema,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The row of the table of formats.
+pub const FORMAT: Format = Format {
+    name: "propose",
+    version: 1,
+    about: "One agent words a reviewer's text anew from what judges said of it.",
+    preset: include_str!("../../presets/propose.toml"),
+    prompts: &[(Request::FILE, Request::SOURCE), (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE)],
+    replies: || vec![Schema::of::<Proposal>()],
+    check,
+    check_config: |config| Config::parse(config).map(drop),
+    limits: |config| Limits { turn_seconds: config.get("timeout").and_then(Value::as_u64).unwrap_or(120), ..Limits::default() },
+    closing_calls: 0,
+    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
+    choices: |_| Vec::new(),
+    foresee: |_, _, agents| Ok(Foreseen::rounds(agents.len().min(1), 1, 1)),
+    reading: None,
+};
+
+prompt!(
+    /// What the agent reads.
+    Request, "propose/propose.md" {
+        /// Whose text it is.
+        role: Data,
+        /// The text as it is.
+        current: Data,
+        /// What judges said.
+        feedback: Data,
+    }
+);
+
+/// What is worded anew, and why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The role.
+    pub role: String,
+    /// Its text as it is.
+    pub current: String,
+    /// What judges said of it.
+    pub insights: PolicyInsights,
+}
+
+/// The settings of propose.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Seconds the model has.
+    pub timeout: u64,
+}
+
+impl Config {
+    /// Reads settings and checks their ranges.
+    pub fn parse(config: &Value) -> Result<Self, String> {
+        let config = Self::deserialize(config).map_err(|error| format!("propose: {error}"))?;
+        match config.timeout {
+            1..=86_400 => Ok(config),
+            seconds => Err(format!("timeout must be 1 to 86400 seconds, not {seconds}")),
+        }
+    }
+}
+
+/// What the agent says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Proposal {
+    /// The improved text, whole.
+    pub text: String,
+    /// What was changed, and why.
+    pub why: String,
+}
+
+reply!(Proposal, "role_proposal");
+
+/// A text of more characters is no text for a reviewer.
+const MOST_CHARACTERS: usize = 20_000;
+
+async fn run(debate: &Debate) -> Result<Outcome, Halt> {
+    let input = Input::deserialize(&debate.started().input).map_err(|error| Halt::Broken(error.to_string()))?;
+    let prompt = Request { role: &input.role, current: &input.current, feedback: &feedback(&input.insights) }.render(debate.fence());
+    let ask = Ask { prompt, schema: Schema::of::<Proposal>(), check: Box::new(check_proposal) };
+    let step = Step::once("propose", 1);
+    match debate.turn(&step, &debate.agents()[0], ask).await? {
+        Ok(said) => {
+            let summary = format!("a new text for {}: {}", input.role, crate::clean::on_one_line(&said.reply.why));
+            let result = serde_json::to_value(&said.reply).map_err(|error| Halt::Broken(error.to_string()))?;
+            Ok(Outcome { result, ..Outcome::without_result(Ending::Completed, summary, Vec::new()) })
+        }
+        Err(absence) => Err(Halt::NoQuorum { step: step.name, answered: 0, needed: 1, absent: vec![absence] }),
+    }
+}
+
+/// What judges said, in the words of a prompt.
+fn feedback(insights: &PolicyInsights) -> String {
+    format!(
+        "score: {:.2} of 10 on average, over {} debates\nlabels: {}\nsignal: {}",
+        insights.avg_argument_quality,
+        insights.debates,
+        insights.common_labels.join(", "),
+        insights.policy_signal
+    )
+}
+
+fn check_proposal(proposal: &mut Proposal) -> Result<(), String> {
+    match proposal {
+        Proposal { text, .. } if text.trim().is_empty() => Err("\"text\" is empty".to_owned()),
+        Proposal { text, .. } if text.chars().count() > MOST_CHARACTERS => {
+            Err(format!("\"text\" has {} characters, more than {MOST_CHARACTERS}", text.chars().count()))
+        }
+        Proposal { why, .. } if why.trim().is_empty() => Err("\"why\" is empty".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
+    Config::parse(config)?;
+    let input = Input::deserialize(input).map_err(|error| format!("propose: {error}"))?;
+    if input.current.trim().is_empty() {
+        return Err(format!("the role `{}` has no text to improve", input.role));
+    }
+    if agents.len() == 1 { Ok(format!("A better text for {}", input.role)) } else { Err("propose needs exactly one agent".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prompt_and_its_struct_agree() {
+        assert_eq!(crate::prompt::mismatches::<Request>(), Vec::<String>::new());
+    }
+}

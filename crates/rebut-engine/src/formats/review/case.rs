@@ -1,0 +1,410 @@
+//! The case of a review: what is reviewed, by whom, under which settings, and the questions made from it.
+
+use super::{
+    operations::{KINDS, Merged, Operation},
+    replies::{Argument, Critique, Rebuttal, Revision, Verdict},
+};
+use crate::{
+    agent::Agent,
+    debate::{Ask, Debate},
+    error::Halt,
+    facts::Conflict,
+    formats::question::notes_text,
+    moves::judge::Order,
+    prompt,
+    prompt::Template,
+    reply::Schema,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt::Write;
+
+prompt!(
+    /// What a reviewer reads.
+    Review, "review/review.md" {
+        /// Its attitude.
+        stance: Text,
+        /// Its role text.
+        brief: Text,
+        /// What the text is called.
+        title: Data,
+        /// What kind of text it is, in words.
+        what: Text,
+        /// The text.
+        text: Data,
+        /// Notes of people.
+        notes: Text,
+        /// The kinds of operations, one a line.
+        kinds: Text,
+        /// How many operations at most.
+        most: Text,
+    }
+);
+
+prompt!(
+    /// What the editor reads.
+    Edit, "review/edit.md" {
+        /// The editor's role text.
+        brief: Text,
+        /// What the text is called.
+        title: Data,
+        /// The text.
+        text: Data,
+        /// The operations to apply, each under a neutral name.
+        operations: Data,
+    }
+);
+
+prompt!(
+    /// What a side of a pair reads first.
+    Argue, "review/argue.md" {
+        /// Its attitude.
+        stance: Text,
+        /// Its role text.
+        brief: Text,
+        /// The text.
+        text: Data,
+        /// What the two cannot agree on.
+        conflict: Data,
+        /// Its own operation.
+        own: Data,
+        /// The other's operation.
+        other: Data,
+        /// Notes of people.
+        notes: Text,
+    }
+);
+
+prompt!(
+    /// What a side of a pair reads when the other has argued.
+    Rebut, "review/rebut.md" {
+        /// Its attitude.
+        stance: Text,
+        /// Its role text.
+        brief: Text,
+        /// The text.
+        text: Data,
+        /// What the two cannot agree on.
+        conflict: Data,
+        /// Its own operation and argument.
+        own: Data,
+        /// The other's operation and argument.
+        other: Data,
+        /// Notes of people.
+        notes: Text,
+    }
+);
+
+prompt!(
+    /// What the judge reads.
+    Judge, "review/judge.md" {
+        /// The judge's role text.
+        brief: Text,
+        /// The text.
+        text: Data,
+        /// What the two cannot agree on.
+        conflict: Data,
+        /// Everything the side shown first said.
+        first: Data,
+        /// Everything the side shown second said.
+        second: Data,
+    }
+);
+
+/// What is reviewed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// What it is called, for people.
+    pub title: String,
+    /// The text itself.
+    pub text: String,
+    /// Whether it is a text to be revised or a change to be judged.
+    #[serde(default)]
+    pub kind: TextKind,
+    /// What a diff is against.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub base: String,
+    /// The file a text was read from, for reports that point into it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub file: String,
+}
+
+/// What kind of text is reviewed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TextKind {
+    /// A prompt, a specification, any text: an editor revises it.
+    #[default]
+    Text,
+    /// A unified diff: the merged operations are the review.
+    Diff,
+}
+
+impl Input {
+    /// Reads the input and checks it.
+    pub fn parse(input: &Value) -> Result<Self, String> {
+        let input = Self::deserialize(input).map_err(|error| format!("the input: {error}"))?;
+        if input.text.trim().is_empty() {
+            return Err("there is nothing to review: the text is empty".to_owned());
+        }
+        Ok(Self { title: crate::clean::on_one_line(&input.title), ..input })
+    }
+}
+
+/// The settings of review, with the defaults of its preset.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Seconds an agent has for one turn.
+    pub timeout_per_agent: u64,
+    /// Reviewers that must have answered; 0 is more than half.
+    pub min_reviewers: usize,
+    /// Whose operations come first in the merge, by role; roles not listed come after, in the order of the panel.
+    pub priority: Vec<String>,
+    /// Whether an editor applies what was merged.
+    pub edit: bool,
+    /// Operations a reviewer may propose at most.
+    pub max_operations: usize,
+    /// The debate between reviewers who contradict each other.
+    pub debate: DebateConfig,
+}
+
+/// The settings of the debate between reviewers. What is left out has its default.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DebateConfig {
+    /// Whether there is one.
+    pub enabled: bool,
+    /// Conflicts debated at most.
+    pub max_pairs: usize,
+    /// Conflicts there must be, or nobody debates.
+    pub min_conflicts_to_trigger: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        toml::from_str(super::FORMAT.preset).expect("the compiled-in preset is tested to be valid")
+    }
+}
+
+impl Default for DebateConfig {
+    fn default() -> Self {
+        Self { enabled: false, max_pairs: 2, min_conflicts_to_trigger: 1 }
+    }
+}
+
+impl Config {
+    /// Reads settings and checks their ranges.
+    pub fn parse(config: &Value) -> Result<Self, String> {
+        let config = Self::deserialize(config).map_err(|error| format!("review: {error}"))?;
+        let ranges = [
+            ("timeout_per_agent", config.timeout_per_agent, 1, 86_400),
+            ("max_operations", config.max_operations as u64, 1, 50),
+            ("debate.max_pairs", config.debate.max_pairs as u64, 1, 20),
+            ("debate.min_conflicts_to_trigger", config.debate.min_conflicts_to_trigger as u64, 1, 1000),
+        ];
+        match ranges.into_iter().find(|(_, value, least, most)| value < least || value > most) {
+            Some((name, value, least, most)) => Err(format!("{name} must be {least} to {most}, not {value}")),
+            None => Ok(config),
+        }
+    }
+}
+
+/// Who applies what was merged.
+pub const EDITOR: &str = "editor";
+/// Who judges the debate between reviewers.
+pub const JUDGE: &str = "judge";
+
+/// Whether an agent reviews; the editor and the judge do not.
+pub fn is_reviewer(agent: &Agent) -> bool {
+    ![EDITOR, JUDGE].contains(&&*agent.role)
+}
+
+/// The one agent of a role, if there is one.
+pub fn only<'a>(agents: &'a [Agent], role: &str) -> Option<&'a Agent> {
+    agents.iter().find(|agent| *agent.role == *role)
+}
+
+/// What a side of a pair has said so far.
+pub struct Spoken<'a> {
+    /// What it proposes.
+    pub operation: &'a Operation,
+    /// Its argument.
+    pub argument: Option<&'a Argument>,
+    /// Its answer to the other side.
+    pub rebuttal: Option<&'a Rebuttal>,
+}
+
+/// The case while it is reviewed.
+pub struct Case {
+    /// What is reviewed.
+    pub input: Input,
+    /// The settings.
+    pub config: Config,
+}
+
+impl Case {
+    /// The case of a debate.
+    pub fn of(debate: &Debate) -> Result<Self, Halt> {
+        let started = debate.started();
+        let input = Input::parse(&started.input).map_err(Halt::Broken)?;
+        let config = Config::parse(&started.config).map_err(Halt::Broken)?;
+        Ok(Self { input, config })
+    }
+
+    /// How many of so many reviewers must answer.
+    pub fn quorum(&self, reviewers: usize) -> usize {
+        if self.config.min_reviewers == 0 { reviewers / 2 + 1 } else { self.config.min_reviewers }
+    }
+
+    /// The blind question to a reviewer.
+    pub fn critique(&self, debate: &Debate, reviewer: &Agent, notes: &str) -> Ask<Critique> {
+        let kinds: String = KINDS.iter().map(|row| format!("  - {}: {}\n", row.name, row.about)).collect();
+        let most = self.config.max_operations;
+        let prompt = Review {
+            stance: &reviewer.stance,
+            brief: &reviewer.brief,
+            title: &self.input.title,
+            what: self.what(),
+            text: &self.input.text,
+            notes: &notes_text(notes),
+            kinds: kinds.trim_end(),
+            most: &most.to_string(),
+        }
+        .render(debate.fence());
+        Ask { prompt, schema: Schema::of::<Critique>(), check: Box::new(move |critique: &mut Critique| critique.check(most)) }
+    }
+
+    /// The question to the editor. It is made from the text and the merged operations alone.
+    pub fn edit(&self, debate: &Debate, editor: &Agent, merged: &[Merged]) -> Ask<Revision> {
+        let mut operations = String::new();
+        for (number, merged) in (1..).zip(merged) {
+            let _ = writeln!(operations, "O{number}. {}\n", operation_text(&merged.operation));
+        }
+        let prompt = Edit { brief: &editor.brief, title: &self.input.title, text: &self.input.text, operations: operations.trim_end() }
+            .render(debate.fence());
+        let count = merged.len();
+        Ask { prompt, schema: Schema::of::<Revision>(), check: Box::new(move |revision: &mut Revision| revision.check(count)) }
+    }
+
+    /// The question to a side: argue for your operation.
+    pub fn argue(&self, debate: &Debate, side: &Agent, conflict: &Conflict, [own, other]: [&Operation; 2], notes: &str) -> Ask<Argument> {
+        let prompt = Argue {
+            stance: &side.stance,
+            brief: &side.brief,
+            text: &self.input.text,
+            conflict: &conflict.description,
+            own: &operation_text(own),
+            other: &operation_text(other),
+            notes: &notes_text(notes),
+        }
+        .render(debate.fence());
+        Ask { prompt, schema: Schema::of::<Argument>(), check: Box::new(Argument::check) }
+    }
+
+    /// The question to a side: answer the other.
+    pub fn rebut(&self, debate: &Debate, side: &Agent, conflict: &Conflict, [own, other]: [&Spoken<'_>; 2], notes: &str) -> Ask<Rebuttal> {
+        let prompt = Rebut {
+            stance: &side.stance,
+            brief: &side.brief,
+            text: &self.input.text,
+            conflict: &conflict.description,
+            own: &spoken_text(own),
+            other: &spoken_text(other),
+            notes: &notes_text(notes),
+        }
+        .render(debate.fence());
+        Ask { prompt, schema: Schema::of::<Rebuttal>(), check: Box::new(Rebuttal::check) }
+    }
+
+    /// The question to the judge, the sides in the given order and without names.
+    pub fn judge(&self, debate: &Debate, judge: &Agent, conflict: &Conflict, sides: [&Spoken<'_>; 2], order: Order) -> Ask<Verdict> {
+        let [first, second] = order.of(sides).map(spoken_text);
+        let prompt = Judge { brief: &judge.brief, text: &self.input.text, conflict: &on_neutral(conflict), first: &first, second: &second }
+            .render(debate.fence());
+        Ask { prompt, schema: Schema::of::<Verdict>(), check: Box::new(Verdict::check) }
+    }
+
+    fn what(&self) -> &'static str {
+        match self.input.kind {
+            TextKind::Text => "a text, such as a prompt or a specification, that an editor will revise by your operations",
+            TextKind::Diff => "a change as a unified diff; judge what it changes, and take as location FILE:LINE of the new side",
+        }
+    }
+}
+
+/// What a conflict is about, without saying which side is named first.
+fn on_neutral(conflict: &Conflict) -> String {
+    format!("One side adds what the other removes: {}", crate::clean::on_one_line(&conflict.target))
+}
+
+/// An operation in the words of a prompt, without its proposer.
+fn operation_text(operation: &Operation) -> String {
+    let mut text = format!("{} ({}) on: {}", operation.kind.name(), operation.severity.as_str(), operation.target);
+    let parts = [("where", &operation.location), ("do", &operation.text), ("why", &operation.rationale)];
+    for (name, said) in parts.into_iter().filter(|(_, said)| !said.trim().is_empty()) {
+        let _ = write!(text, "\n   {name}: {}", said.trim());
+    }
+    if !operation.evidence.trim().is_empty() {
+        let found = if operation.verified { "stands in the text" } else { "does not stand in the text" };
+        let _ = write!(text, "\n   evidence ({found}): {}", operation.evidence.trim());
+    }
+    text
+}
+
+/// What a side has said, in the words of a prompt.
+fn spoken_text(spoken: &Spoken<'_>) -> String {
+    let mut text = format!("Proposes: {}", operation_text(spoken.operation));
+    if let Some(argument) = spoken.argument {
+        let _ = write!(text, "\nArgues: {}", argument.argument.trim());
+        if !argument.evidence.trim().is_empty() {
+            let _ = write!(text, "\nQuotes: {}", argument.evidence.trim());
+        }
+    }
+    if let Some(rebuttal) = spoken.rebuttal {
+        let _ = write!(text, "\nAnswers the other side: {}", rebuttal.rebuttal.trim());
+        if !rebuttal.concedes.trim().is_empty() {
+            let _ = write!(text, "\nGrants: {}", rebuttal.concedes.trim());
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prompt::mismatches;
+
+    #[test]
+    fn prompts_and_their_structs_agree() {
+        let all = [mismatches::<Review>(), mismatches::<Edit>(), mismatches::<Argue>(), mismatches::<Rebut>(), mismatches::<Judge>()];
+        assert_eq!(all.concat(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_preset_is_valid_and_its_debate_is_the_default_one() {
+        let config = Config::default();
+        assert_eq!(config.debate, DebateConfig::default());
+        assert_eq!(config.priority, ["security", "testing", "clarity", "performance"]);
+        assert_eq!(Config::parse(&serde_json::to_value(&config).unwrap()), Ok(config));
+    }
+
+    #[test]
+    fn settings_out_of_range_are_refused() {
+        let rows = [
+            ("timeout_per_agent", "0", "timeout_per_agent must be 1 to 86400, not 0"),
+            ("max_operations", "51", "max_operations must be 1 to 50, not 51"),
+            ("debate", r#"{"max_pairs": 0}"#, "debate.max_pairs must be 1 to 20, not 0"),
+            ("debate", r#"{"max_pair": 1}"#, "unknown field `max_pair`"),
+            ("priority", r#""security""#, "invalid type"),
+        ];
+        for (key, value, expected) in rows {
+            let mut config = serde_json::to_value(Config::default()).unwrap();
+            config[key] = serde_json::from_str(value).unwrap();
+            let problem = Config::parse(&config).expect_err(key);
+            assert!(problem.contains(expected), "{key}: {problem}");
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! How a review is read by people: a heading, lines for a terminal, and the transcript. What has not ended is read as far as it came.
+
+use super::{
+    audit::{DebatedPair, TIE},
+    case::{Config, Input, TextKind, is_reviewer},
+    locate::{Lines, Spot},
+    operations::{Merged, Operation},
+    replies::{Argument, Rebuttal},
+    result::{EditState, ReviewResult, counted},
+};
+use crate::{
+    clean::{for_people, on_one_line, shortened},
+    event::Started,
+    facts::{Conflict, Ruling},
+    reply::{Reply, extract},
+    view::{TurnState, View},
+};
+use std::{fmt::Write, sync::Arc};
+
+/// What of the settings matters to a reader.
+pub fn heading(started: &Started) -> String {
+    let mut parts = vec![counted(started.agents.iter().filter(|agent| is_reviewer(agent)).count(), "reviewer")];
+    let Ok(config) = Config::parse(&started.config) else { return parts.concat() };
+    if let Ok(input) = Input::parse(&started.input) {
+        match input.kind {
+            TextKind::Diff => parts.push(format!("diff against {}", on_one_line(&input.base))),
+            TextKind::Text if !config.edit => parts.push("not edited".to_owned()),
+            TextKind::Text => {}
+        }
+    }
+    parts.push(format!("debate {}", if config.debate.enabled { "on" } else { "off" }));
+    parts.join(" · ")
+}
+
+/// What happened and what came out, for a terminal.
+pub fn lines(view: &View) -> Vec<String> {
+    let Some(result) = ReviewResult::of(view) else { return open_lines(view) };
+    let mut lines = vec![first_line(view, &result)];
+    lines.extend(result.conflicts.iter().map(|conflict| conflict_line(&result, conflict)));
+    lines.extend(debate_lines(view, &result));
+    lines.push(merged_line(&result));
+    let spots = spots(view, &result);
+    lines.extend(result.merged.iter().zip(spots).map(|(merged, spot)| operation_line(merged, spot)));
+    for dropped in &result.dropped {
+        lines.push(format!("  dropped   {}: {}", dropped.operation, dropped.because));
+    }
+    lines.extend(editing_line(&result));
+    if let Some(debate) = &result.debate {
+        lines.push("  note      judge scores are logged, they do not change the merge".to_owned());
+        for feedback in debate.judge_feedback.iter().filter(|feedback| !feedback.policy_signal.is_empty()) {
+            lines.push(format!("  policy    {} “{}”", feedback.role, shortened(&feedback.policy_signal, 100)));
+        }
+    }
+    lines
+}
+
+/// Where each merged operation belongs.
+pub fn spots(view: &View, result: &ReviewResult) -> Vec<Option<Spot>> {
+    let input = view.started.as_ref().and_then(|started| Input::parse(&started.input).ok());
+    let Some(input) = input else { return vec![None; result.merged.len()] };
+    let lines = Lines::of(&input);
+    result.merged.iter().map(|merged| lines.find(&merged.operation)).collect()
+}
+
+fn first_line(view: &View, result: &ReviewResult) -> String {
+    let debated = result.debate.as_ref().map(|debate| {
+        let pairs = debate.pairs.len() + debate.failed_pairs.len();
+        let most =
+            view.started.as_ref().and_then(|started| Config::parse(&started.config).ok()).map_or(0, |config| config.debate.max_pairs);
+        format!(" → {} (max {most})", counted(pairs, "pair"))
+    });
+    format!(
+        "{} · {} · {}{}",
+        counted(result.reviewers.len(), "reviewer"),
+        counted(result.operations.len(), "operation"),
+        counted(result.conflicts.len(), "conflict"),
+        debated.unwrap_or_default()
+    )
+}
+
+fn conflict_line(result: &ReviewResult, conflict: &Conflict) -> String {
+    let side = |at: usize| {
+        let operation = result.operations.iter().find(|operation| operation.id == conflict.operations[at]);
+        let kind = operation.map(|operation| format!(" {}{}", operation.kind.row().sign, operation.kind.name()));
+        format!("{}{}", conflict.agents[at], kind.unwrap_or_default())
+    };
+    format!("  {} {}  {}  ✕  {}", conflict.id, on_one_line(&conflict.target), side(0), side(1))
+}
+
+fn debate_lines(view: &View, result: &ReviewResult) -> Vec<String> {
+    let Some(debate) = &result.debate else { return Vec::new() };
+    let judged = debate.pairs.iter().zip(debate.judge_feedback.chunks(2)).map(|(pair, feedback)| {
+        let sides = feedback.iter().map(|side| {
+            let labels =
+                if side.argument_labels.is_empty() { String::new() } else { format!(" “{}”", side.argument_labels.join(", ")) };
+            format!("{} {}{}", side.role, side.argument_quality_score, shortened(&labels, 60))
+        });
+        let ending = if pair.winner == TIE { TIE.to_owned() } else { format!("winner {}", pair.winner) };
+        let ruling = view.verdicts.iter().find(|ruling| is_on(ruling, pair));
+        let flipped = if ruling.is_some_and(|ruling| ruling.flipped) { " (the verdict flipped with the order)" } else { "" };
+        let id = ruling.and_then(|ruling| ruling.about.split(' ').next()).unwrap_or(&pair.conflict);
+        format!("Pair {id}  {}  {ending}{flipped}", sides.collect::<Vec<_>>().join("  ·  "))
+    });
+    let failed = debate.failed_pairs.iter().map(|pair| {
+        format!("Pair {}  {} · {}  failed: {}", pair.conflict, pair.role_a, pair.role_b, shortened(&on_one_line(&pair.why), 160))
+    });
+    judged.chain(failed).collect()
+}
+
+/// Whether a verdict is the one on a pair; it is named `C1 Add vs Remove on …`.
+fn is_on(ruling: &Ruling, pair: &DebatedPair) -> bool {
+    let about = ruling.about.split_once(' ').map(|(_, about)| about);
+    about == Some(&pair.conflict) && ruling.sides == [&*pair.role_a, &*pair.role_b]
+}
+
+fn merged_line(result: &ReviewResult) -> String {
+    let order = result.order.join(" > ");
+    format!("MERGED {} of {} (order: {order})", result.merged.len(), counted(result.operations.len(), "operation"))
+}
+
+fn operation_line(merged: &Merged, spot: Option<Spot>) -> String {
+    let Operation { kind, severity, target, text, rationale, evidence, verified, .. } = &merged.operation;
+    let place = spot.map(|spot| format!(" {}", place_words(&spot))).unwrap_or_default();
+    let says = if text.trim().is_empty() { rationale } else { text };
+    let unverified = if !*verified && !evidence.is_empty() { " (quotes what is not there)" } else { "" };
+    let by = merged.proposed_by.join(", ");
+    let says = on_one_line(says);
+    format!("  {:<9} {}{} {target}{place}: {}{unverified} [{by}]", severity.as_str(), kind.row().sign, kind.name(), shortened(&says, 110))
+}
+
+/// `prompt.md:12`, `line 12`, `prompt.md`.
+pub fn place_words(spot: &Spot) -> String {
+    match (spot.file.is_empty(), spot.line) {
+        (false, Some(line)) => format!("{}:{line}", on_one_line(&spot.file)),
+        (false, None) => on_one_line(&spot.file),
+        (true, Some(line)) => format!("line {line}"),
+        (true, None) => String::new(),
+    }
+}
+
+fn editing_line(result: &ReviewResult) -> Option<String> {
+    let editing = &result.editing;
+    match editing.state {
+        EditState::Done => {
+            let left = editing.not_applied.iter().map(|left| format!("; not {}: {}", left.operation, on_one_line(&left.reason)));
+            Some(format!("  edited    {} applied{}", counted(editing.applied.len(), "operation"), left.collect::<String>()))
+        }
+        EditState::Missing | EditState::NoEditor | EditState::Stopped => Some(format!("  unedited  {}", shortened(&editing.detail, 160))),
+        EditState::Off | EditState::Diff | EditState::NothingToApply => None,
+    }
+}
+
+/// A review that has no result (yet): who answered, and what was found so far.
+fn open_lines(view: &View) -> Vec<String> {
+    let mut lines = Vec::new();
+    for turn in &view.turns {
+        let word = match turn.state {
+            TurnState::Done => "answered",
+            TurnState::Thinking => "asked, no answer yet",
+            TurnState::Failed => "did not answer",
+        };
+        lines.push(format!("  {}  {word}", on_one_line(&turn.turn)));
+    }
+    lines.extend(facts_so_far(view));
+    lines
+}
+
+/// What was found so far: the same in every re-run, whoever was being asked when it ended.
+fn facts_so_far(view: &View) -> Vec<String> {
+    let mut lines = Vec::new();
+    for conflict in &view.conflicts {
+        lines.push(format!("  {} {}: {}", conflict.id, on_one_line(&conflict.description), conflict.agents.join(" ✕ ")));
+    }
+    if let Some(merge) = &view.merge {
+        lines.push(format!("MERGED {} of {}", merge.merged.len(), counted(merge.merged.len() + merge.dropped.len(), "operation")));
+    }
+    lines
+}
+
+/// The same in full as Markdown.
+pub fn transcript(view: &View) -> String {
+    let mut text = String::new();
+    let Some(started) = &view.started else { return text };
+    text.push_str("## Panel\n\n");
+    for agent in &started.agents {
+        let _ = writeln!(text, "- **{}** ({}), {}", agent.name, agent.stance, on_one_line(&agent.model));
+    }
+    let Some(result) = ReviewResult::of(view) else {
+        write_open(&mut text, view);
+        return text;
+    };
+    write_reviews(&mut text, &result);
+    write_conflicts(&mut text, &result);
+    write_merge(&mut text, &result);
+    write_debate(&mut text, view, &result);
+    write_end(&mut text, view);
+    text
+}
+
+fn write_open(text: &mut String, view: &View) {
+    for round in view.rounds.iter().filter(|round| round.completed) {
+        let _ = writeln!(text, "\n## {}\n", on_one_line(&round.step));
+        for agent in &round.agents {
+            let missing = round.absent.iter().find(|absence| *absence.agent == **agent);
+            let word = missing.map_or_else(|| "answered".to_owned(), |absence| format!("missing: {}", absence.reason));
+            let _ = writeln!(text, "- {agent} {word}");
+        }
+    }
+    for line in facts_so_far(view) {
+        let _ = writeln!(text, "- {}", line.trim());
+    }
+    write_end(text, view);
+}
+
+fn write_end(text: &mut String, view: &View) {
+    if let Some(outcome) = &view.outcome {
+        let _ = writeln!(text, "\n## {}\n\n{}", outcome.outcome.as_str().to_uppercase(), on_one_line(&outcome.summary));
+    }
+}
+
+fn write_reviews(text: &mut String, result: &ReviewResult) {
+    for reviewer in &result.reviewers {
+        let _ = writeln!(text, "\n## {} reviews\n\n{}", reviewer.name, on_one_line(&reviewer.summary));
+        text.push_str(if reviewer.operations > 0 { "\n" } else { "" });
+        for operation in result.operations.iter().filter(|operation| *operation.by == *reviewer.name) {
+            write_operation(text, operation);
+        }
+    }
+}
+
+fn write_operation(text: &mut String, operation: &Operation) {
+    let Operation { id, kind, severity, target, location, confidence, .. } = operation;
+    let place = if location.is_empty() { String::new() } else { format!(" at {}", on_one_line(location)) };
+    let _ = writeln!(text, "- `{id}` {} ({}) on {target}{place}, confidence {confidence:.2}", kind.name(), severity.as_str());
+    if !operation.text.trim().is_empty() {
+        let _ = writeln!(text, "  - do: {}", on_one_line(&operation.text));
+    }
+    let _ = writeln!(text, "  - why: {}", on_one_line(&operation.rationale));
+    if !operation.evidence.trim().is_empty() {
+        let word = if operation.verified { "evidence" } else { "evidence, unverified: not in the text" };
+        let _ = writeln!(text, "  - {word}: “{}”", on_one_line(&operation.evidence));
+    }
+}
+
+fn write_conflicts(text: &mut String, result: &ReviewResult) {
+    if result.conflicts.is_empty() {
+        return;
+    }
+    text.push_str("\n## Conflicts\n\n");
+    for conflict in &result.conflicts {
+        let direct = if conflict.is_direct { "" } else { " (not direct)" };
+        let _ = writeln!(text, "- **{}** {}: `{}`{direct}", conflict.id, conflict.description, conflict.operations.join("` against `"));
+    }
+}
+
+fn write_merge(text: &mut String, result: &ReviewResult) {
+    let _ = writeln!(text, "\n## Merged\n\nOrder: {}", result.order.join(" > "));
+    text.push_str(if result.operations.is_empty() { "" } else { "\n" });
+    for merged in &result.merged {
+        let Operation { id, kind, severity, target, .. } = &merged.operation;
+        let _ = writeln!(text, "- `{id}` {} ({}) on {target}, by {}", kind.name(), severity.as_str(), merged.proposed_by.join(", "));
+    }
+    for dropped in &result.dropped {
+        let _ = writeln!(text, "- dropped `{}`: {}", dropped.operation, dropped.because);
+    }
+    let editing = &result.editing;
+    match &result.edited {
+        Some(edited) => {
+            let _ = writeln!(text, "\n## Edited\n\nApplied: {}\n", editing.applied.join(", "));
+            for left in &editing.not_applied {
+                let _ = writeln!(text, "- not applied `{}`: {}", left.operation, on_one_line(&left.reason));
+            }
+            text.push_str(if editing.not_applied.is_empty() { "" } else { "\n" });
+            write_quoted(text, edited);
+        }
+        None => {
+            let _ = writeln!(text, "\nNot edited: {}.", editing.detail);
+        }
+    }
+}
+
+/// A text as a block of Markdown that nothing in it can end.
+fn write_quoted(text: &mut String, quoted: &str) {
+    for line in for_people(quoted).trim_end().lines() {
+        let _ = writeln!(text, "{}", format!("> {line}").trim_end());
+    }
+}
+
+fn write_debate(text: &mut String, view: &View, result: &ReviewResult) {
+    let Some(debate) = &result.debate else {
+        let _ = writeln!(text, "\nNo debate: {}.", result.no_debate);
+        return;
+    };
+    text.push_str("\n## Debate\n\nIt is logged only; nothing above depends on it.\n");
+    for conflict in &result.conflicts {
+        write_pair(text, view, conflict);
+    }
+    for pair in &debate.failed_pairs {
+        let _ = writeln!(text, "\nFailed: {} · {} on {}: {}", pair.role_a, pair.role_b, pair.conflict, on_one_line(&pair.why));
+    }
+    text.push_str(if debate.judge_feedback.is_empty() { "" } else { "\n" });
+    for feedback in &debate.judge_feedback {
+        let labels = feedback.argument_labels.join(", ");
+        let signal = if feedback.policy_signal.is_empty() { "no signal" } else { &feedback.policy_signal };
+        let _ = writeln!(text, "- {} {}: {labels}; {signal}", feedback.role, feedback.argument_quality_score);
+    }
+}
+
+/// What two sides said about one conflict, and the verdict.
+fn write_pair(text: &mut String, view: &View, conflict: &Conflict) {
+    let mut spoken = String::new();
+    for agent in sides_heard(view, "argue", conflict) {
+        if let Some(said) = said::<Argument>(view, &turn_name("argue", conflict, agent)) {
+            let _ = writeln!(spoken, "- {agent} argues: {}", on_one_line(&said.argument));
+        }
+    }
+    for agent in sides_heard(view, "rebut", conflict) {
+        if let Some(said) = said::<Rebuttal>(view, &turn_name("rebut", conflict, agent)) {
+            let _ = writeln!(spoken, "- {agent} answers: {}", on_one_line(&said.rebuttal));
+        }
+    }
+    if spoken.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n### {} {}\n\n{}", conflict.id, conflict.description, spoken.trim_end());
+    let verdict = view.verdicts.iter().find(|ruling| ruling.about.split(' ').next() == Some(&conflict.id));
+    if let Some(ruling) = verdict {
+        let winner = ruling.winner.as_deref().unwrap_or(TIE);
+        let scores: Vec<String> = ruling.scores.iter().map(|(side, score)| format!("{side} {score}")).collect();
+        let flipped = if ruling.flipped { ", the verdict flipped with the order" } else { "" };
+        let _ = writeln!(text, "- verdict: {winner} ({}){flipped}: {}", scores.join(", "), on_one_line(&ruling.reasoning));
+    }
+}
+
+/// The sides of a pair at one of its steps, if both were asked: where a limit came between them, that step never was.
+fn sides_heard<'a>(view: &View, phase: &str, conflict: &'a Conflict) -> &'a [Arc<str>] {
+    let asked = |agent: &Arc<str>| view.turns.iter().any(|turn| turn.turn == turn_name(phase, conflict, agent));
+    if conflict.agents.iter().all(asked) { &conflict.agents } else { &[] }
+}
+
+fn turn_name(phase: &str, conflict: &Conflict, agent: &str) -> String {
+    format!("{phase} {}/{agent}", conflict.id)
+}
+
+/// The valid reply of a turn, or of its clarification.
+fn said<R: Reply>(view: &View, turn: &str) -> Option<R> {
+    let clarified = format!("{turn}/clarify");
+    let mut turns = view.turns.iter().rev().filter(|known| known.turn == turn || known.turn == clarified);
+    turns.find_map(|known| extract::<R>(&known.text, &|_: &mut R| Ok(())).ok()).map(|found| found.reply)
+}

@@ -1,0 +1,191 @@
+//! `rebut challenge`: from a topic to a proposer, its challengers and their workspace.
+
+use super::{ask::setting_of, begin::Prepared, follow};
+use crate::{
+    app::App,
+    auto::{self, Candidate, Source},
+    cli::{ChallengeArgs, GlobalArgs, PanelArgs},
+    context,
+    error::CliError,
+    output, panel,
+    workspace::{Pinned, Workspace},
+};
+use rebut_engine::{clean::on_one_line, family::family_of, formats::challenge};
+use rebut_models::Registry;
+use std::{path::PathBuf, sync::Arc};
+
+/// The roles when nobody says otherwise; the first proposes.
+const ROLES: [&str; 4] = ["proposer", "architect", "operator", "adversary"];
+
+/// `rebut challenge`.
+pub async fn run(global: &GlobalArgs, args: ChallengeArgs) -> Result<u8, CliError> {
+    let app = App::open(global, &settings(&args)?)?;
+    output::check_files(&args.run.output)?;
+    let input = input(&args, &app)?;
+    let config = app.config.format(challenge::FORMAT.name)?;
+    let registry = Arc::new(app.registry()?);
+    let panel = cast(&app, &registry, &args.run.panel).await?;
+    (challenge::FORMAT.check)(&serde_json::to_value(&input).map_err(|error| CliError::failed(error.to_string()))?, &config, &panel.agents)
+        .map_err(CliError::usage)?;
+    let mut prepared = Prepared::new(&app, registry, &args.run, (challenge::FORMAT.name, &input, config), (panel.agents, panel.chosen))?;
+    if let Some(code) = prepared.foresee(&app, &args.run).await? {
+        return Ok(code);
+    }
+    if args.no_workspace {
+        let desk = prepared.desk(&app).await?;
+        let running = desk.start(prepared.start).await?;
+        return follow::follow(&app, &desk, running, &args.run.output).await;
+    }
+    let workspace = Workspace::create(&debates(&args, &app), &input)?;
+    prepared.start.input["workspace"] = workspace.pinned(&app.project()).into();
+    prepared.models = workspace.guarded(prepared.models, &Pinned { agents: &prepared.start.agents, config: &prepared.start.config });
+    let started = match prepared.desk(&app).await {
+        Ok(desk) => desk.start(prepared.start).await.map(|running| (desk, running)).map_err(CliError::from),
+        Err(error) => Err(error),
+    };
+    match started {
+        Ok((desk, running)) => workspace.follow(&app, &desk, running, &args.run.output).await,
+        Err(error) => {
+            workspace.discard()?;
+            Err(error)
+        }
+    }
+}
+
+fn settings(args: &ChallengeArgs) -> Result<Vec<String>, CliError> {
+    let mut set = args.run.panel.set.clone();
+    let typed = [("rounds", args.rounds.map(u64::from)), ("timeout", args.timeout)];
+    for (flag, value) in typed {
+        if let Some(value) = value {
+            set.push(format!("challenge.{}={value}", setting_of(flag, challenge::FORMAT.name)?));
+        }
+    }
+    Ok(set)
+}
+
+fn input(args: &ChallengeArgs, app: &App) -> Result<challenge::Input, CliError> {
+    if args.topic.trim().is_empty() {
+        return Err(CliError::usage("what is the topic?").hint("rebut challenge \"Use Redis for sessions\" -c notes.md"));
+    }
+    let gathered = context::gather(&args.context, &app.config.deny)?;
+    for (path, why) in &gathered.left_out {
+        eprintln!("left out {}: {why}", path.display());
+    }
+    Ok(challenge::Input { topic: args.topic.clone(), context: gathered.text, workspace: String::new() })
+}
+
+fn debates(args: &ChallengeArgs, app: &App) -> PathBuf {
+    match &args.debates {
+        Some(dir) => app.origin.current_dir.join(dir),
+        None => app.project().join("debates"),
+    }
+}
+
+/// Who takes part. Without a word about it, programs in which somebody is signed in challenge, each from its usual angle.
+async fn cast(app: &App, registry: &Registry, args: &PanelArgs) -> Result<panel::Panel, CliError> {
+    let mut args = args.clone();
+    // The challengers were named; somebody has to propose.
+    if args.judges.first().is_some_and(|first| first != ROLES[0]) {
+        args.judges.insert(0, ROLES[0].to_owned());
+    }
+    if !panel::wants_auto(&args, &app.config, &ROLES)? {
+        return panel::choose(&args, &app.config, &app.project(), Vec::new(), &ROLES);
+    }
+    let (_, named) = panel::split_models(&args.models)?;
+    let roles: Vec<String> = if args.judges.is_empty() { ROLES.map(str::to_owned).to_vec() } else { args.judges.clone() };
+    let open: Vec<&str> = roles.iter().map(String::as_str).filter(|role| named.iter().all(|(known, _)| known != role)).collect();
+    let seated = seat(&open, auto::candidates(registry, &app.clis).await);
+    let chosen = words(&seated);
+    args.models
+        .extend(seated.iter().map(|(role, candidate)| format!("{role}={}", candidate.as_ref().map_or("rehearsal", |one| &one.model))));
+    let panel = panel::choose(&args, &app.config, &app.project(), Vec::new(), &ROLES)?;
+    Ok(panel::Panel { chosen, ..panel })
+}
+
+/// The program that usually takes an angle.
+const USUAL: [(&str, &str); 3] = [("architect", "cli:gemini"), ("operator", "cli:codex"), ("adversary", "cli:qwen")];
+
+/// A model for each role, or none for anybody when there is nobody: programs challenge, from their usual angle where it is free; what
+/// is left goes to models of other families, and then round.
+fn seat<'a>(roles: &[&'a str], mut free: Vec<Candidate>) -> Vec<(&'a str, Option<Candidate>)> {
+    let everybody = free.clone();
+    let mut seats: Vec<(&str, Option<Candidate>)> = roles.iter().map(|role| (*role, None)).collect();
+    let take = |free: &mut Vec<Candidate>, fits: &dyn Fn(&Candidate) -> bool| free.iter().position(fits).map(|at| free.remove(at));
+    let is_usual = |one: &Candidate| USUAL.iter().any(|(_, program)| one.model == *program);
+    let is_program = |one: &Candidate| one.source == Source::SignedIn;
+    for (role, seat) in &mut seats {
+        *seat = match USUAL.iter().find(|(angle, _)| angle == role) {
+            Some((_, program)) => take(&mut free, &|one| one.model == *program),
+            // The best: whoever has a key, else whoever has no angle of its own.
+            None if *role == ROLES[0] => {
+                let keyed = take(&mut free, &|one| one.source == Source::Key);
+                keyed.or_else(|| take(&mut free, &|one| !is_usual(one)))
+            }
+            None => None,
+        };
+    }
+    for (_, seat) in seats.iter_mut().filter(|(role, seat)| seat.is_none() && *role != ROLES[0]) {
+        *seat = take(&mut free, &is_program);
+    }
+    let open = seats.iter().filter(|(_, seat)| seat.is_none()).count();
+    let seated: Vec<String> = seats.iter().filter_map(|(_, seat)| Some(seat.as_ref()?.model.clone())).collect();
+    let rest = auto::pick(free, open, &seated.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut more = rest.into_iter().chain(everybody.iter().cloned().cycle());
+    for (_, seat) in seats.iter_mut().filter(|(_, seat)| seat.is_none()) {
+        *seat = more.next();
+    }
+    seats
+}
+
+/// One line for people: who was chosen.
+fn words(seats: &[(&str, Option<Candidate>)]) -> String {
+    if seats.iter().any(|(_, seat)| seat.is_none()) {
+        return "no key, no agent and no local server found: rehearsal (built in, not a model)".to_owned();
+    }
+    let named: Vec<String> = seats
+        .iter()
+        .filter_map(|(role, seat)| Some((role, seat.as_ref()?)))
+        .map(|(role, one)| format!("{role} {} ({})", on_one_line(&one.model), one.source))
+        .collect();
+    let mut families: Vec<_> = seats.iter().filter_map(|(_, seat)| Some(family_of(&seat.as_ref()?.model).into_owned())).collect();
+    families.sort();
+    families.dedup();
+    let many = if families.len() == 1 { "one family only".to_owned() } else { format!("{} families", families.len()) };
+    format!("cast: {}; {many}", named.join(" · "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who is there (`!` signed in, `~` a local server, else by key), and who sits as proposer, architect, operator and adversary.
+    #[test]
+    fn programs_take_their_usual_angles_and_the_best_of_the_rest_proposes() {
+        let rows: [(&[&str], [&str; 4]); 8] = [
+            (
+                &["anthropic:claude-x", "!cli:claude", "!cli:codex", "!cli:gemini", "!cli:qwen"],
+                ["anthropic:claude-x", "cli:gemini", "cli:codex", "cli:qwen"],
+            ),
+            (&["!cli:claude", "!cli:codex", "!cli:gemini", "!cli:qwen"], ["cli:claude", "cli:gemini", "cli:codex", "cli:qwen"]),
+            (&["!cli:claude", "!cli:opencode", "!cli:gemini"], ["cli:claude", "cli:gemini", "cli:opencode", "cli:claude"]),
+            (&["!cli:gemini", "!cli:codex", "!cli:qwen"], ["cli:gemini", "cli:gemini", "cli:codex", "cli:qwen"]),
+            (
+                &["anthropic:claude-x", "openai:gpt-5", "~ollama:qwen3"],
+                ["anthropic:claude-x", "openai:gpt-5", "ollama:qwen3", "anthropic:claude-x"],
+            ),
+            (&["~ollama:qwen3"], ["ollama:qwen3"; 4]),
+            (&["!cli:codex"], ["cli:codex"; 4]),
+            (&[], ["-"; 4]),
+        ];
+        for (there, expected) in rows {
+            let candidates = there.iter().map(|name| match name.chars().next() {
+                Some('!') => Candidate { model: name[1..].to_owned(), source: Source::SignedIn },
+                Some('~') => Candidate { model: name[1..].to_owned(), source: Source::Server },
+                _ => Candidate { model: (*name).to_owned(), source: Source::Key },
+            });
+            let seats = seat(&ROLES, candidates.collect());
+            let models: Vec<String> = seats.iter().map(|(_, seat)| seat.as_ref().map_or("-".to_owned(), |one| one.model.clone())).collect();
+            assert_eq!(models, expected, "{there:?}");
+        }
+    }
+}

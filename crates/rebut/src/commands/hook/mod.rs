@@ -1,0 +1,193 @@
+//! `hook`: a coding agent calls at a moment of its own, and a few reviewers look at the prompt or the change. Never a debate; off unless
+//! switched on; and it never stops the agent unless that was asked for: whatever goes wrong here ends with exit code 1 at most.
+
+mod hosts;
+
+pub use hosts::HOSTS;
+
+use super::begin::{self, Prepared};
+use crate::{
+    app::App,
+    budget::Span,
+    cli::{BudgetArgs, GlobalArgs, HookArgs, PanelArgs, RunArgs},
+    config::HookSection,
+    error::CliError,
+    git, output,
+};
+use hosts::{Host, Moment, moment};
+use rebut_engine::{
+    clean::{on_one_line, shortened},
+    formats::review::{FORMAT, Input, ReviewResult, TextKind, is_reviewer},
+    outcome::Ending,
+};
+use serde::Deserialize;
+use std::{
+    fs::{File, TryLockError},
+    io::Read,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// The exit code that stops an agent; only a finding may, where the user asked for it.
+const BLOCK: u8 = 2;
+
+/// More is no message from a host.
+const MOST_BYTES: u64 = 8 << 20;
+
+/// So many findings are told; more would drown the agent.
+const MOST_FINDINGS: usize = 8;
+
+/// What a host tells about itself. Nothing of it is needed everywhere, and there may be more.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Told {
+    cwd: PathBuf,
+    stop_hook_active: bool,
+    prompt: String,
+}
+
+/// `rebut hook`.
+pub async fn run(global: &GlobalArgs, args: HookArgs) -> Result<u8, CliError> {
+    let host = Host::named(&args.host).ok_or_else(|| CliError::failed(format!("there is no host `{}`", args.host)))?;
+    let moment = moment(&args.event).ok_or_else(|| {
+        let known = host.events.map(|(_, name, _)| name).join(", ");
+        CliError::failed(format!("{} has no event `{}` here", host.name, args.event)).hint(format!("known: {known}"))
+    })?;
+    let told = read();
+    let global = settled(global)?;
+    if let Ok(told) = &told
+        && told.cwd.is_dir()
+    {
+        std::env::set_current_dir(&told.cwd).map_err(|error| CliError::file("enter", &told.cwd, &error))?;
+    }
+    let app = App::open(&global, &[])?;
+    if !app.config.hook.enabled {
+        return Ok(0);
+    }
+    let told = told?;
+    app.config.hook.check().map_err(CliError::failed)?;
+    match moment {
+        Moment::Start => say(host, moment, &greeting(&app.config.hook)),
+        // The agent goes on because of an earlier hook: once more would be a circle.
+        Moment::Stop if told.stop_hook_active => Ok(0),
+        Moment::Prompt | Moment::Stop => match looked_at(&app, moment, &told)? {
+            Some(input) => reviewed(&global, &app.config.hook, (host, moment), &input).await,
+            None => Ok(0),
+        },
+    }
+}
+
+/// What the host says on standard input.
+fn read() -> Result<Told, CliError> {
+    let mut text = Vec::new();
+    let read = std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut text);
+    read.map_err(|error| CliError::failed(format!("cannot read standard input: {error}")))?;
+    serde_json::from_slice(&text).map_err(|error| CliError::failed(format!("what the host said is not as expected: {error}")))
+}
+
+/// The flags of a run that nobody watches and that may be elsewhere soon.
+fn settled(global: &GlobalArgs) -> Result<GlobalArgs, CliError> {
+    let absolute = |path: &Option<PathBuf>| match path {
+        Some(path) => std::path::absolute(path).map(Some).map_err(|error| CliError::file("find", path, &error)),
+        None => Ok(None),
+    };
+    Ok(GlobalArgs { quiet: true, no_input: true, data: absolute(&global.data)?, config: absolute(&global.config)?, ..global.clone() })
+}
+
+fn greeting(hook: &HookSection) -> String {
+    format!("rebut is on: {} look at prompts and changes here; what they find is advice.", hook.reviewers.join(", "))
+}
+
+/// What there is to look at; nothing if nothing was said or changed.
+fn looked_at(app: &App, moment: Moment, told: &Told) -> Result<Option<Input>, CliError> {
+    let input = match moment {
+        Moment::Stop => {
+            let here = std::env::current_dir().map_err(|error| CliError::file("find", Path::new("."), &error))?;
+            let change = git::change_since(&here, "HEAD", &app.config.deny)?;
+            Input { title: "the change".to_owned(), text: change.text, kind: TextKind::Diff, base: "HEAD".to_owned(), ..Input::default() }
+        }
+        _ => Input { title: "the prompt".to_owned(), text: told.prompt.clone(), ..Input::default() },
+    };
+    Ok(Some(input).filter(|input| !input.text.trim().is_empty()))
+}
+
+/// Has it reviewed and tells the host; blocks only where that was asked for.
+async fn reviewed(global: &GlobalArgs, hook: &HookSection, (host, moment): (&Host, Moment), input: &Input) -> Result<u8, CliError> {
+    // Whatever the configuration says: the strongest setting is the last.
+    let never = ["review.debate.enabled=false", "review.edit=false"].map(str::to_owned);
+    let short = format!("review.timeout_per_agent={}", hook.timeout);
+    let app = App::open(global, &[&never[..], &[short]].concat())?;
+    let Some(_only_one) = alone(&app)? else { return Ok(0) };
+    let Some(result) = review(&app, hook, input).await? else { return Ok(0) };
+    let words = words(&result);
+    let blocks = hook.block && result.worst().is_some_and(|worst| worst >= hook.fail_on);
+    match (blocks, result.merged.is_empty()) {
+        (_, true) => Ok(0),
+        (true, _) => {
+            eprintln!("{words}");
+            Ok(BLOCK)
+        }
+        (false, _) => say(host, moment, &words),
+    }
+}
+
+/// One hook at a time: a reviewer that is itself a coding agent calls hooks too, and would never come to an end.
+fn alone(app: &App) -> Result<Option<File>, CliError> {
+    let dir = app.place.dir();
+    std::fs::create_dir_all(dir).map_err(|error| CliError::file("create", dir, &error))?;
+    let path = dir.join("hook.lock");
+    let file = File::options().create(true).append(true).open(&path).map_err(|error| CliError::file("open", &path, &error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(CliError::file("lock", &path, &error)),
+    }
+}
+
+async fn review(app: &App, hook: &HookSection, input: &Input) -> Result<Option<ReviewResult>, CliError> {
+    let run = RunArgs {
+        panel: PanelArgs { judges: hook.reviewers.clone(), models: hook.model.clone().into_iter().collect(), ..PanelArgs::default() },
+        budget: BudgetArgs { max_cost: Some(hook.max_cost), max_time: Some(Span(hook.timeout)), ..BudgetArgs::default() },
+        ..RunArgs::default()
+    };
+    let registry = Arc::new(app.registry()?);
+    let panel = begin::panel(app, &registry, &run, &[]).await?;
+    let agents: Vec<_> = panel.agents.into_iter().filter(is_reviewer).collect();
+    if hook.model.is_none() && agents.iter().any(|agent| &*agent.model == "rehearsal") {
+        return Err(
+            CliError::no_model("no model found for the reviewers").hint("`rebut doctor` shows what is missing; or set model under [hook]")
+        );
+    }
+    let config = app.config.format(FORMAT.name)?;
+    let prepared = Prepared::new(app, registry, &run, (FORMAT.name, input, config), (agents, panel.chosen))?;
+    let desk = prepared.desk(app).await?;
+    let (id, outcome) = desk.run(prepared.start).await?;
+    if outcome.outcome != Ending::Completed {
+        return Err(CliError::failed(format!("the review ended {}: {}", outcome.outcome.as_str(), outcome.summary)));
+    }
+    Ok(ReviewResult::of(&desk.view(id).await?))
+}
+
+/// What was found, for a model or a person. What reviewers wrote is told as theirs.
+fn words(result: &ReviewResult) -> String {
+    let mut lines = vec![format!("Reviewers of rebut say (advice, not instructions): {}", result.summary())];
+    let mut found: Vec<_> = result.merged.iter().map(|merged| &merged.operation).collect();
+    found.sort_by_key(|operation| std::cmp::Reverse(operation.severity));
+    for operation in found.iter().take(MOST_FINDINGS) {
+        let place =
+            if operation.location.is_empty() { String::new() } else { format!(" at {}", shortened(&on_one_line(&operation.location), 80)) };
+        let (target, text) = (on_one_line(&operation.target), on_one_line(&operation.text));
+        let said = format!("{}{place}: {}", shortened(&target, 80), shortened(&text, 240));
+        lines.push(format!("- [{}] {}: {said}", operation.severity.as_str(), operation.by));
+    }
+    if found.len() > MOST_FINDINGS {
+        lines.push(format!("- and {} more; `rebut show` has them all", found.len() - MOST_FINDINGS));
+    }
+    lines.join("\n")
+}
+
+fn say(host: &Host, moment: Moment, words: &str) -> Result<u8, CliError> {
+    let json = serde_json::to_string(&host.said(moment, words)).map_err(|error| CliError::failed(error.to_string()))?;
+    output::print(&format!("{}\n", rebut_engine::clean::json_for_terminal(&json)))?;
+    Ok(0)
+}

@@ -1,0 +1,189 @@
+//! `rebut review`: from a file, standard input or a change to a review, its files and its exit code.
+
+use super::{
+    begin::{self, Prepared},
+    follow,
+};
+use crate::{
+    app::App,
+    cli::{GlobalArgs, Level, ReviewArgs},
+    context,
+    error::CliError,
+    git, output,
+    paint::Paint,
+};
+use rebut_engine::{
+    clean::{for_people, json_for_terminal},
+    formats::review::{Config, EDITOR, FORMAT, Input, JUDGE, ReviewResult, Severity, TextKind, audit_entry, is_reviewer},
+    view::View,
+};
+use std::{
+    io::{IsTerminal, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// The exit code of a review with a finding that was not to be.
+const FINDINGS: u8 = 6;
+
+/// The reviewers when nobody says otherwise.
+const REVIEWERS: [&str; 4] = ["security", "testing", "clarity", "performance"];
+
+/// `rebut review`.
+pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<u8, CliError> {
+    let app = App::open(global, &settings(&args))?;
+    output::check_files(&args.run.output)?;
+    if let Some(dir) = &args.write {
+        output::check_dir(dir)?;
+    }
+    let Some(input) = input(&app, &args)? else {
+        if args.run.output.json {
+            output::print_json(&serde_json::Value::Null)?;
+        }
+        eprintln!("nothing to review: nothing changed");
+        return Ok(0);
+    };
+    let config = app.config.format(FORMAT.name)?;
+    let typed = Config::parse(&config).map_err(CliError::usage)?;
+    let mut run = args.run.clone();
+    let named = if args.reviewers.is_empty() { &args.run.panel.judges } else { &args.reviewers };
+    let usual = roles(named, &typed, input.kind);
+    if !named.is_empty() {
+        run.panel.judges.clone_from(&usual);
+    }
+    let registry = Arc::new(app.registry()?);
+    let panel = begin::panel(&app, &registry, &run, &usual.iter().map(String::as_str).collect::<Vec<_>>()).await?;
+    let agents = panel.agents.into_iter().filter(|agent| is_reviewer(agent) || is_needed(&agent.role, &typed, input.kind)).collect();
+    let prepared = Prepared::new(&app, registry, &run, (FORMAT.name, &input, config), (agents, panel.chosen))?;
+    if let Some(code) = prepared.foresee(&app, &run).await? {
+        return Ok(code);
+    }
+    let desk = prepared.desk(&app).await?;
+    let running = desk.start(prepared.start).await?;
+    let id = running.id;
+    let code = follow::follow(&app, &desk, running, &run.output).await?;
+    let view = desk.view(id).await?;
+    if let Some(dir) = &args.write {
+        write_files(&app, &view, &input, dir)?;
+    }
+    Ok(exit_code(code, &view, &args))
+}
+
+/// Flags that are settings.
+fn settings(args: &ReviewArgs) -> Vec<String> {
+    let mut set = args.run.panel.set.clone();
+    if args.debate {
+        set.push("review.debate.enabled=true".to_owned());
+    }
+    if args.no_edit {
+        set.push("review.edit=false".to_owned());
+    }
+    set
+}
+
+/// The roles that take part: the reviewers, and whoever else is needed.
+fn roles(reviewers: &[String], config: &Config, kind: TextKind) -> Vec<String> {
+    let named = |names: &[&str]| names.iter().copied().map(str::to_owned).collect::<Vec<_>>();
+    let mut roles = if reviewers.is_empty() { named(&REVIEWERS) } else { reviewers.to_vec() };
+    for role in [EDITOR, JUDGE] {
+        if is_needed(role, config, kind) && !roles.iter().any(|known| known == role) {
+            roles.push(role.to_owned());
+        }
+    }
+    roles
+}
+
+/// Whether an editor or judge will be asked at all; nobody else belongs to the debate.
+fn is_needed(role: &str, config: &Config, kind: TextKind) -> bool {
+    match role {
+        EDITOR => config.edit && kind == TextKind::Text,
+        JUDGE => config.debate.enabled,
+        _ => true,
+    }
+}
+
+/// What is reviewed; nothing if nothing changed.
+fn input(app: &App, args: &ReviewArgs) -> Result<Option<Input>, CliError> {
+    if let Some(base) = &args.diff {
+        return change(app, base);
+    }
+    let piped = args.file.is_none() && !std::io::stdin().is_terminal();
+    let file = match &args.file {
+        Some(file) => file.clone(),
+        None if piped => PathBuf::from("-"),
+        None => return Err(CliError::usage("what shall be reviewed?").hint("rebut review FILE, or rebut review --diff main")),
+    };
+    let from_stdin = file.as_os_str() == "-";
+    let gathered = if file.is_dir() {
+        return Err(CliError::usage(format!("{} is a directory; review takes one file", file.display())));
+    } else {
+        context::gather(std::slice::from_ref(&file), &app.config.deny)?
+    };
+    if gathered.text.trim().is_empty() {
+        let what = if from_stdin { "standard input".to_owned() } else { file.display().to_string() };
+        return Err(CliError::usage(format!("{what} is empty; there is nothing to review")));
+    }
+    let shown = if from_stdin { String::new() } else { file.display().to_string() };
+    let title = if from_stdin { "standard input".to_owned() } else { shown.clone() };
+    Ok(Some(Input { title, text: gathered.text, file: shown, ..Input::default() }))
+}
+
+fn change(app: &App, base: &str) -> Result<Option<Input>, CliError> {
+    let here = std::env::current_dir().map_err(|error| CliError::failed(format!("cannot tell where we are: {error}")))?;
+    let change = git::change_since(&here, base, &app.config.deny)?;
+    for file in &change.left_out {
+        eprintln!("left out {file}: may hold secrets");
+    }
+    if change.text.trim().is_empty() {
+        return Ok(None);
+    }
+    let title = format!("changes since {base}");
+    Ok(Some(Input { title, text: change.text, kind: TextKind::Diff, base: base.to_owned(), file: String::new() }))
+}
+
+/// Writes the revised text, what changed in it, and the audit entry. A review without a result leaves no files.
+fn write_files(app: &App, view: &View, input: &Input, dir: &Path) -> Result<(), CliError> {
+    let (Some(result), Some(entry)) = (ReviewResult::of(view), audit_entry(view)) else { return Ok(()) };
+    let stem = Path::new(&input.file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let name = stem.map_or_else(|| "review".to_owned(), |stem| output::file_safe(&stem));
+    let mut written = Vec::new();
+    if let Some(edited) = &result.edited {
+        let (merged, diff) = (dir.join(format!("{name}.merged.md")), dir.join(format!("{name}.diff")));
+        let edited = format!("{}\n", for_people(edited).trim_end());
+        output::write(&merged, &edited)?;
+        let before = format!("{}\n", input.text.trim_end());
+        let shown = if input.file.is_empty() { "standard input" } else { &input.file };
+        output::write(&diff, &unified(&before, &edited, shown, &format!("{name}.merged.md")))?;
+        written.extend([merged, diff]);
+    }
+    let audit = dir.join("audit.ndjson");
+    let entry = serde_json::to_string(&entry).map_err(|error| CliError::failed(error.to_string()))?;
+    append_line(&audit, &json_for_terminal(&entry))?;
+    written.push(audit);
+    if !app.global.quiet {
+        let names: Vec<String> = written.iter().map(|file| file.display().to_string()).collect();
+        eprintln!("{}", Paint::stderr(app.global.color).faint(&format!("wrote {}", names.join(", "))));
+    }
+    Ok(())
+}
+
+fn unified(before: &str, after: &str, old_name: &str, new_name: &str) -> String {
+    similar::TextDiff::from_lines(before, after).unified_diff().context_radius(3).header(old_name, new_name).to_string()
+}
+
+/// Adds one line in one write, so that two reviews that end together do not mix theirs.
+fn append_line(file: &Path, line: &str) -> Result<(), CliError> {
+    let failed = |error: std::io::Error| CliError::file("write", file, &error);
+    let mut open = std::fs::OpenOptions::new().append(true).create(true).open(file).map_err(failed)?;
+    open.write_all(format!("{line}\n").as_bytes()).map_err(failed)
+}
+
+/// The exit code: findings count only where the review itself came to its end.
+fn exit_code(code: u8, view: &View, args: &ReviewArgs) -> u8 {
+    let limit: Option<Severity> = args.fail_on.map(Level::into);
+    let worst = ReviewResult::of(view).and_then(|result| result.worst());
+    match (limit, worst) {
+        (Some(limit), Some(worst)) if code == 0 && worst >= limit && !args.run.output.exit_zero => FINDINGS,
+        _ => code,
+    }
+}

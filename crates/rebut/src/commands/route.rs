@@ -1,0 +1,57 @@
+//! `rebut "text"`: which format suits what was typed, and why.
+
+use super::{ask, challenge, doctor, evaluate, review};
+use crate::{
+    cli::{self, AskArgs, ChallengeArgs, EvaluateArgs, GlobalArgs, ReviewArgs},
+    error::CliError,
+    paint::Paint,
+};
+use rebut_engine::triage::{self, Advice, Route};
+use std::path::{Path, PathBuf};
+
+/// Says which format it chooses and why, and runs it. Without a text: what is here.
+pub async fn run(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
+    let Some(text) = args.question.clone().or_else(|| args.from.as_ref().map(|_| String::new())) else {
+        return doctor::first_run(global).await;
+    };
+    let route = chosen(&text, &args)?;
+    if !global.quiet {
+        let paint = Paint::stderr(global.color);
+        eprintln!("{}", paint.faint(&format!("{}: {}", route.format, route.why)));
+        if route.format == "decide" && triage::triage(&text, args.options.len(), "").advice == Advice::Single {
+            eprintln!("{}", paint.faint("this question may not need a debate; `rebut triage` says why"));
+        }
+    }
+    let AskArgs { context, run, .. } = args.clone();
+    match route.format {
+        "challenge" => challenge::run(global, ChallengeArgs { topic: text, context, run, ..ChallengeArgs::default() }).await,
+        "evaluate" => evaluate::run(global, EvaluateArgs { path: text.into(), run, ..EvaluateArgs::default() }).await,
+        "review" => review::run(global, ReviewArgs { file: Some(PathBuf::from(text)), run, ..ReviewArgs::default() }).await,
+        _ => ask::ask("decide", global, args).await,
+    }
+}
+
+/// Files are reviewed, folders evaluated; positions are challenged and questions decided. Flags of decide settle it.
+fn chosen(text: &str, args: &AskArgs) -> Result<Route, CliError> {
+    let AskArgs { question, context, run, .. } = args.clone();
+    let is_plain = *args == AskArgs { question, context, run, ..AskArgs::default() };
+    let path = Path::new(text);
+    match (is_plain, path.is_dir(), path.is_file()) {
+        (false, ..) => return Ok(Route { format: "decide", ..triage::route(text, args.options.len()) }),
+        (true, true, _) if args.context.is_empty() => return Ok(route("evaluate", "it is a folder: an idea")),
+        (true, _, true) if args.context.is_empty() => return Ok(route("review", "it is a file: a text")),
+        _ => {}
+    }
+    if text.trim().contains(' ') {
+        return Ok(triage::route(text, 0));
+    }
+    let message = format!("`{text}` is neither a command, a question nor a file");
+    Err(CliError::usage(message).hint(match cli::meant_command(text) {
+        Some(known) => format!("did you mean `rebut {known}`? Put a question in quotes"),
+        None => "`rebut --help` lists the commands; put a question in quotes".to_owned(),
+    }))
+}
+
+fn route(format: &'static str, why: &str) -> Route {
+    Route { format, why: why.to_owned() }
+}
