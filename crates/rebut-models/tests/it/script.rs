@@ -140,6 +140,8 @@ proptest! {
         let text = lines.join("\n");
         if let Ok(script) = Script::parse(text.as_bytes()) {
             prop_assert!(text.contains("##"));
+            // A line that ends with a carriage return of its own is another line when it gets a second one.
+            prop_assume!(!text.contains('\r'));
             prop_assert_eq!(Script::parse(text.replace('\n', "\r\n").as_bytes()), Ok(script));
         }
     }

@@ -173,20 +173,10 @@ async fn closing(debate: &Debate, case: &Case, ledger: &Ledger) -> Result<Closin
 /// Where the debate stands; `stopped` says why it goes no further for now.
 fn outcome(debate: &Debate, case: &Case, ledger: &Ledger, closing: Closing, stopped: Option<LimitMet>) -> Result<Outcome, Halt> {
     let absences = debate.absences();
-    let ending = match &stopped {
-        Some(_) => Ending::Stopped,
-        None if ledger.all_content() => Ending::Consensus,
-        None => Ending::Contested,
-    };
-    let result = result::of(case, ledger, &closing, &absences, ending == Ending::Consensus);
-    let stands = result::summary(ledger, &result);
-    Ok(Outcome {
-        outcome: ending,
-        summary: stopped.as_ref().map_or_else(|| stands.clone(), |stop| format!("{}; so far {stands}", stop.why)),
-        stopped,
-        result: serde_json::to_value(result).map_err(|error| Halt::Broken(error.to_string()))?,
-        ..Outcome::without_result(ending, "", absences)
-    })
+    let agreed = stopped.is_none() && ledger.all_content();
+    let ending = if agreed { Ending::Consensus } else { Ending::Contested };
+    let result = result::of(case, ledger, &closing, &absences, agreed);
+    Outcome::with_result(ending, &result::summary(ledger, &result), &result, stopped, absences)
 }
 
 fn nobody_there(absences: &[Absence]) -> String {

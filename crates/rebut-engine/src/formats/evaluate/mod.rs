@@ -180,11 +180,10 @@ async fn skip(debate: &Debate, hearing: &mut Hearing, step: &Step, mut round: To
 fn outcome(debate: &Debate, case: &Case, hearing: Hearing, stopped: Option<LimitMet>) -> Result<Outcome, Halt> {
     let absences = debate.absences();
     let judged = hearing.rounds.iter().filter(|round| !round.arbiter_verdict.skipped).count();
-    let ending = match &stopped {
-        Some(_) => Ending::Stopped,
-        None if judged > 0 => Ending::Completed,
-        None if nobody_could_be_asked(&hearing, &absences) => Ending::NoModel,
-        None => Ending::NoQuorum,
+    let ending = match judged {
+        1.. => Ending::Completed,
+        0 if nobody_could_be_asked(&hearing, &absences) => Ending::NoModel,
+        0 => Ending::NoQuorum,
     };
     let result = EvaluateResult {
         title: case.input.title.clone(),
@@ -195,13 +194,7 @@ fn outcome(debate: &Debate, case: &Case, hearing: Hearing, stopped: Option<Limit
         own_family: hearing.own_family,
         rounds: hearing.rounds,
     };
-    let stands = reading::summary(&result, case.topics.len());
-    Ok(Outcome {
-        summary: stopped.as_ref().map_or_else(|| stands.clone(), |stop| format!("{}; so far {stands}", stop.why)),
-        stopped,
-        result: serde_json::to_value(result).map_err(|error| Halt::Broken(error.to_string()))?,
-        ..Outcome::without_result(ending, "", absences)
-    })
+    Outcome::with_result(ending, &reading::summary(&result, case.topics.len()), &result, stopped, absences)
 }
 
 /// Who is missing, and why. At which turn stands among the absences.

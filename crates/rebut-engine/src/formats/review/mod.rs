@@ -169,14 +169,7 @@ fn outcome(debate: &Debate, case: Case, reviewed: Reviewed, (edited, editing): E
         debate: debating.debated,
         no_debate: debating.why_not,
     };
-    let stands = result.summary();
-    let ending = if debating.stopped.is_some() { Ending::Stopped } else { Ending::Completed };
-    Ok(Outcome {
-        summary: debating.stopped.as_ref().map_or_else(|| stands.clone(), |stop| format!("{}; so far {stands}", stop.why)),
-        stopped: debating.stopped,
-        result: serde_json::to_value(result).map_err(|error| Halt::Broken(error.to_string()))?,
-        ..Outcome::without_result(ending, "", debate.absences())
-    })
+    Outcome::with_result(Ending::Completed, &result.summary(), &result, debating.stopped, debate.absences())
 }
 
 fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
