@@ -62,11 +62,14 @@ mod tests {
         }
     }
 
+    /// The evidence of each argument, of each answer, and what the side is worth.
+    type Row<'a> = (Vec<&'a [Quoted]>, Vec<&'a [Quoted]>, f64);
+
     #[test]
     fn a_side_is_worth_the_mean_of_what_it_showed() {
         let quoted = |verified: bool| vec![Quoted { quote: "q".to_owned(), verified }];
         let (good, bad, none) = (quoted(true), quoted(false), Vec::new());
-        let rows: [(Vec<&[Quoted]>, Vec<&[Quoted]>, f64); 5] = [
+        let rows: [Row<'_>; 5] = [
             (vec![&good], vec![], 1.0),
             (vec![&good, &bad], vec![], 0.5),
             (vec![&good], vec![&none, &none], 1.0),
