@@ -31,7 +31,7 @@ impl Model for Listening {
         if request.turn.starts_with("edit/") {
             let whole = format!("{}\n{}", request.prompt.system, request.prompt.user);
             let marker = whole.split("<<<data ").last().and_then(|rest| rest.split(">>>").next()).expect("a marker").to_owned();
-            self.editor.lock().unwrap().push(whole.replace(&marker, "MARKER"));
+            self.editor.lock().expect("no test panicked meanwhile").push(whole.replace(&marker, "MARKER"));
         }
         self.model.ask(request).await
     }
@@ -64,7 +64,7 @@ async fn run_within(name: &str, calls: Option<u64>) -> (View, Vec<String>) {
     let desk = Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(Everybody(listening.clone())), options);
     let (id, _) = desk.run(case.start.clone()).await.unwrap_or_else(|error| panic!("{name}: {error}"));
     assert!(desk.replay(id).await.is_ok_and(|replayed| replayed.identical), "{name} within {calls:?} calls: a replay is the same");
-    let asked = listening.editor.lock().unwrap().clone();
+    let asked = listening.editor.lock().expect("no test panicked meanwhile").clone();
     (desk.view(id).await.expect("a view"), asked)
 }
 
@@ -122,7 +122,7 @@ async fn a_limit_leaves_what_stands() {
 #[tokio::test(start_paused = true)]
 async fn an_audit_entry_counts_the_debates_tokens_and_has_no_log_without_one() {
     for none in ["conflict-debate-off", "no-operations", "not-direct", "reviewer-missing", "straight-path", "diff"] {
-        let json = serde_json::to_value(entry(&run(none).await.0)).unwrap();
+        let json = serde_json::to_value(entry(&run(none).await.0)).expect("well-formed");
         assert_eq!(json["debate_log"], Value::Null, "{none}");
         assert!(json["cost"]["input_tokens"].as_u64().is_some_and(|tokens| tokens > 100), "{none}: {json}");
     }
@@ -131,19 +131,19 @@ async fn an_audit_entry_counts_the_debates_tokens_and_has_no_log_without_one() {
     assert!(log.cost.input_tokens > 0 && log.cost.output_tokens > 0);
     assert_eq!(on.cost.input_tokens, off.cost.input_tokens + log.cost.input_tokens);
     assert_eq!(on.cost.output_tokens, off.cost.output_tokens + log.cost.output_tokens);
-    let json = serde_json::to_value(&log).unwrap();
+    let json = serde_json::to_value(&log).expect("well-formed");
     assert_eq!(json["ran"], true);
     let expected: Value = serde_json::from_str(
         r#"[{"role_a": "security", "role_b": "testing", "conflict": "Add vs Remove on 'env access'", "winner": "security",
              "judge_scores": {"security": 8.13, "testing": 5.5}}]"#,
     )
-    .unwrap();
+    .expect("well-formed");
     assert_eq!(json["pairs"], expected);
     let keys = |value: &Value| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
     assert_eq!(keys(&json), ["cost", "judge_feedback", "pairs", "ran"]);
     assert_eq!(keys(&json["judge_feedback"][0]), ["argument_labels", "argument_quality_score", "policy_signal", "role"]);
     assert_eq!(keys(&json["cost"]), ["input_tokens", "output_tokens"]);
-    let failed = serde_json::to_value(entry(&run("failed-pair").await.0).debate_log).unwrap();
+    let failed = serde_json::to_value(entry(&run("failed-pair").await.0).debate_log).expect("well-formed");
     assert_eq!((failed["pairs"].as_array().map(Vec::len), failed["failed_pairs"].as_array().map(Vec::len)), (Some(1), Some(1)));
     let five = entry(&run("five-conflicts").await.0);
     assert_eq!((five.conflicts.len(), five.debate_log.expect("a log").pairs.len()), (5, 2));
@@ -153,7 +153,7 @@ async fn an_audit_entry_counts_the_debates_tokens_and_has_no_log_without_one() {
 async fn sarif_has_what_its_schema_requires() {
     for case in ["straight-path", "diff", "hostile", "no-operations"] {
         let (view, _) = run(case).await;
-        let log: Value = serde_json::from_str(&report::sarif(&view).expect("a review")).unwrap();
+        let log: Value = serde_json::from_str(&report::sarif(&view).expect("a review")).expect("well-formed");
         assert_eq!(log["version"], "2.1.0");
         assert!(log["$schema"].as_str().is_some_and(|schema| schema.ends_with("sarif-2.1.0.json")));
         let [run] = log["runs"].as_array().expect("runs").as_slice() else { panic!("{case}: one run") };
@@ -165,7 +165,7 @@ async fn sarif_has_what_its_schema_requires() {
         for found in results {
             assert!(found["message"]["text"].as_str().is_some_and(|text| !text.is_empty()), "{case}: {found}");
             assert!(["error", "warning", "note"].contains(&found["level"].as_str().expect("a level")), "{case}: {found}");
-            let rule = &rules[usize::try_from(found["ruleIndex"].as_u64().expect("a number")).unwrap()];
+            let rule = &rules[usize::try_from(found["ruleIndex"].as_u64().expect("a number")).expect("well-formed")];
             assert_eq!(rule["id"], found["ruleId"], "{case}");
             for place in found["locations"].as_array().into_iter().flatten() {
                 let place = &place["physicalLocation"];
@@ -175,7 +175,7 @@ async fn sarif_has_what_its_schema_requires() {
             }
         }
     }
-    let diff: Value = serde_json::from_str(&report::sarif(&run("diff").await.0).expect("a review")).unwrap();
+    let diff: Value = serde_json::from_str(&report::sarif(&run("diff").await.0).expect("a review")).expect("well-formed");
     let first = &diff["runs"][0]["results"][0];
     assert_eq!((&first["level"], &first["ruleId"]), (&"error".into(), &"security/Remove".into()));
     let place = &first["locations"][0]["physicalLocation"];

@@ -388,7 +388,7 @@ mod tests {
         let config = Config::default();
         assert_eq!(config.debate, DebateConfig::default());
         assert_eq!(config.priority, ["security", "testing", "clarity", "performance"]);
-        assert_eq!(Config::parse(&serde_json::to_value(&config).unwrap()), Ok(config));
+        assert_eq!(Config::parse(&serde_json::to_value(&config).expect("JSON")), Ok(config));
     }
 
     #[test]
@@ -401,8 +401,8 @@ mod tests {
             ("priority", r#""security""#, "invalid type"),
         ];
         for (key, value, expected) in rows {
-            let mut config = serde_json::to_value(Config::default()).unwrap();
-            config[key] = serde_json::from_str(value).unwrap();
+            let mut config = serde_json::to_value(Config::default()).expect("JSON");
+            config[key] = serde_json::from_str(value).expect("JSON");
             let problem = Config::parse(&config).expect_err(key);
             assert!(problem.contains(expected), "{key}: {problem}");
         }

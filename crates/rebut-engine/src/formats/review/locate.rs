@@ -161,7 +161,10 @@ diff --git a/gone.rs b/gone.rs
 -old words
 ";
 
-    fn spots(input: &Input, rows: &[(&str, &str, Option<(&str, Option<usize>)>)]) {
+    /// A location, evidence, and the file and line they lead to.
+    type Row = (&'static str, &'static str, Option<(&'static str, Option<usize>)>);
+
+    fn spots(input: &Input, rows: &[Row]) {
         let lines = Lines::of(input);
         for (location, evidence, expected) in rows {
             let mut operation = sample("a", 1, Clarify, "t", "x");

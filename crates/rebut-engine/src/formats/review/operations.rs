@@ -215,10 +215,10 @@ mod tests {
         ];
         assert_eq!(KINDS.iter().map(|row| row.kind).collect::<Vec<_>>(), all);
         for kind in all {
-            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+            assert_eq!(serde_json::to_value(kind).expect("JSON"), kind.name());
         }
         for severity in Severity::ALL {
-            assert_eq!(serde_json::to_value(severity).unwrap(), severity.as_str());
+            assert_eq!(serde_json::to_value(severity).expect("JSON"), severity.as_str());
             assert_eq!(Severity::parse(&severity.as_str().to_uppercase()), Some(severity));
         }
         assert!(Severity::Critical > Severity::High && Severity::High > Severity::Medium && Severity::Medium > Severity::Low);

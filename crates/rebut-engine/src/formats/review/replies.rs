@@ -315,7 +315,7 @@ mod tests {
                 (found, expected) => panic!("{text}: {found:?}, not {expected:?}"),
             }
         }
-        let mut many: Critique = serde_json::from_str(&operation("location", json!("line 2"))).unwrap();
+        let mut many: Critique = serde_json::from_str(&operation("location", json!("line 2"))).expect("JSON");
         many.operations = vec![many.operations[0].clone(); 4];
         assert_eq!(many.check(3), Err("4 operations; give the 3 that matter most".to_owned()));
     }
@@ -371,7 +371,7 @@ mod tests {
             assert_eq!(verdict.check().is_ok(), fine, "{verdict:?}");
         }
         let mut checked = verdict(Winner::Tie, 1.0, 1.0);
-        checked.check().unwrap();
+        checked.check().expect("JSON");
         assert_eq!(checked.first.labels, ["precise"]);
     }
 }
