@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn no_logs_say_nothing() {
-        assert_eq!(serde_json::to_string(&insights(&[])).unwrap(), "{}");
+        assert_eq!(serde_json::to_string(&insights(&[])).expect("JSON"), "{}");
         assert!(insights(&[log(&[])]).is_empty());
     }
 
