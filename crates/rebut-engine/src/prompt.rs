@@ -27,7 +27,7 @@ impl Prompt {
     /// How many bytes of the user part's beginning stay the same over a debate, for providers that are told what to keep: up to
     /// the first blank line after the last of the leading holes that do not grow.
     pub fn stable_len(&self) -> usize {
-        const STAYS: &[&str] = &["question", "options", "context"];
+        const STAYS: &[&str] = &["question", "options", "context", "title", "what", "text"];
         let Some((_, last)) = self.parts.iter().take_while(|(name, _)| STAYS.contains(name)).last() else { return 0 };
         self.user[last.end..].find("\n\n").map_or(self.user.len(), |blank| last.end + blank + 2)
     }

@@ -86,13 +86,13 @@ pub struct RoundView {
     pub completed: bool,
 }
 
-/// The phase in which control arms ask, each time blind.
-pub const BLIND_PHASE: &str = "answer";
+/// The phases in which agents are asked blind: of decide, and of the control arms.
+pub const BLIND_PHASES: [&str; 2] = ["recommend", "answer"];
 
 impl RoundView {
     /// Whether nobody had heard anybody.
     pub fn is_blind(&self) -> bool {
-        self.round == 1 || self.phase == BLIND_PHASE
+        BLIND_PHASES.contains(&self.phase.as_str())
     }
 }
 

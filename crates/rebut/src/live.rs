@@ -7,7 +7,7 @@ use rebut_engine::{
     event::{Event, TurnFailed},
     model::Delta,
     record::Record,
-    view::BLIND_PHASE,
+    view::BLIND_PHASES,
 };
 use std::{collections::HashMap, io::IsTerminal, sync::Arc, time::Duration};
 
@@ -97,11 +97,8 @@ impl Spinners {
         match event {
             Event::RoundStarted(round) => {
                 self.ended.drain(..).for_each(|bar| bar.finish_and_clear());
-                let phase = if record.round == Some(1) || record.phase.as_deref() == Some(BLIND_PHASE) {
-                    "blind"
-                } else {
-                    record.phase.as_deref().unwrap_or_default()
-                };
+                let phase = record.phase.as_deref().unwrap_or_default();
+                let phase = if BLIND_PHASES.contains(&phase) { "blind" } else { phase };
                 let heading = format!("Round {} {phase}: {}", record.round.unwrap_or(0), round.agents.join(", "));
                 self.heading.set_message(self.paint.faint(&heading));
             }

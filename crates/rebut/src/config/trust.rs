@@ -21,6 +21,11 @@ pub fn check(layers: &[Layer], origin: &Origin) -> Result<(), CliError> {
         if !project.trust.is_empty() {
             return Err(CliError::usage(format!("{}: [trust] is for your own configuration file only", layer.path.display())));
         }
+        if layer.table.contains_key("hook") {
+            let message = format!("{}: [hook] is for your own configuration file only", layer.path.display());
+            let hint = "a project's file must not have reviews run, and paid for, whenever a coding agent works in it";
+            return Err(CliError::usage(message).hint(hint));
+        }
         for (name, data) in &project.providers {
             check_provider(name, data, &user).map_err(|(key, host)| {
                 let message = format!("{}: provider `{name}` would send the key in {key} to {host}", layer.path.display());

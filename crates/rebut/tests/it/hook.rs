@@ -45,9 +45,9 @@ fn reviews() -> String {
 
 fn project(hook: &str) -> Rebut {
     let rebut = Rebut::new();
-    rebut.user_config("");
+    rebut.user_config(&format!("[hook]\n{hook}\n"));
     rebut.write("reviews.md", &reviews());
-    rebut.write("rebut.toml", &format!("[hook]\n{hook}\n[review.debate]\nenabled = true\n"));
+    rebut.write("rebut.toml", "[review.debate]\nenabled = true\n");
     rebut
 }
 
@@ -137,7 +137,7 @@ fn a_change_is_looked_at_when_the_agent_stops() {
     assert_eq!((again.code, again.stdout.as_str(), turns(&rebut).len()), (0, "", 0), "never twice in a row");
     assert_eq!(stop(json!({})).code, 2);
     assert_eq!(turns(&rebut).len(), 2);
-    rebut.write("rebut.toml", &format!("[hook]\n{ON}\n"));
+    rebut.user_config(&format!("[hook]\n{ON}\n"));
     let told: Value = serde_json::from_str(&stop(json!({})).stdout).expect("JSON");
     assert!(told["systemMessage"].as_str().is_some_and(|words| words.contains("env access")), "{told}");
 }
@@ -183,4 +183,9 @@ fn whatever_goes_wrong_ends_with_one_at_most_and_says_nothing_to_the_host() {
         assert!(!output.stderr.contains("panicked"), "{name}: {}", output.stderr);
     }
     assert_eq!(hook(&project(ON), &["--help"], "").code, 0, "a person may ask how it goes");
+    let rebut = project(ON);
+    rebut.write("rebut.toml", "[hook]\nenabled = true\nmax_cost = 100.0\n");
+    let refused = hook(&rebut, &["claude", "user-prompt-submit"], &good(&rebut));
+    assert_eq!((refused.code, turns(&project(ON)).len()), (1, 0), "a project's file cannot have reviews run");
+    assert!(refused.stderr.contains("[hook] is for your own configuration file only"), "{}", refused.stderr);
 }

@@ -4,7 +4,7 @@ use crate::{
     clean::{on_one_line, shortened},
     event::{ClaimId, Position},
     report::markdown::choices,
-    view::{BLIND_PHASE, RoundView, View},
+    view::{RoundView, View},
 };
 use std::collections::BTreeMap;
 
@@ -116,7 +116,7 @@ impl River {
         let columns = rounds.iter().map(|round| Column {
             round: round.round,
             phase: phase(&rounds, round).to_owned(),
-            is_anew: round.phase == BLIND_PHASE,
+            is_anew: round.is_blind(),
             share: round.tally.as_ref().map(|tally| (tally.share, tally.threshold, tally.reached)),
         });
         let panel = view.started.as_ref().map(|started| started.agents.as_slice()).unwrap_or_default();
