@@ -6,6 +6,7 @@ pub mod consensus;
 pub mod decide;
 pub mod evaluate;
 mod hearing;
+pub mod patience;
 pub mod propose;
 pub mod question;
 pub mod review;

@@ -4,8 +4,10 @@ use crate::{
     agent::Agent,
     debate::{Ask, Debate, Step},
     error::Halt,
-    event::Limits,
-    formats::{Foreseen, Format, Run},
+    formats::{
+        Foreseen, Format, Run,
+        patience::{OneTurn, limits_by},
+    },
     outcome::{Ending, Outcome},
     policy::PolicyInsights,
     prompt,
@@ -26,8 +28,8 @@ pub const FORMAT: Format = Format {
     prompts: &[(Request::FILE, Request::SOURCE), (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE)],
     replies: || vec![Schema::of::<Proposal>()],
     check,
-    check_config: |config| Config::parse(config).map(drop),
-    limits: |config| Limits { turn_seconds: config.get("timeout").and_then(Value::as_u64).unwrap_or(120), ..Limits::default() },
+    check_config: |config| OneTurn::parse(config).map(drop),
+    limits: |config| limits_by(config, "timeout"),
     closing_calls: 0,
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: |_| Vec::new(),
@@ -57,25 +59,6 @@ pub struct Input {
     pub current: String,
     /// What judges said of it.
     pub insights: PolicyInsights,
-}
-
-/// The settings of propose.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Config {
-    /// Seconds the model has.
-    pub timeout: u64,
-}
-
-impl Config {
-    /// Reads settings and checks their ranges.
-    pub fn parse(config: &Value) -> Result<Self, String> {
-        let config = Self::deserialize(config).map_err(|error| format!("propose: {error}"))?;
-        match config.timeout {
-            1..=86_400 => Ok(config),
-            seconds => Err(format!("timeout must be 1 to 86400 seconds, not {seconds}")),
-        }
-    }
 }
 
 /// What the agent says.
@@ -130,7 +113,7 @@ fn check_proposal(proposal: &mut Proposal) -> Result<(), String> {
 }
 
 fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
-    Config::parse(config)?;
+    OneTurn::parse(config)?;
     let input = Input::deserialize(input).map_err(|error| format!("propose: {error}"))?;
     if input.current.trim().is_empty() {
         return Err(format!("the role `{}` has no text to improve", input.role));

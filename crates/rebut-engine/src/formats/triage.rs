@@ -4,8 +4,10 @@ use crate::{
     agent::Agent,
     debate::{Ask, Debate, Step},
     error::Halt,
-    event::Limits,
-    formats::{Foreseen, Format, Run},
+    formats::{
+        Foreseen, Format, Run,
+        patience::{OneTurn, limits_by},
+    },
     outcome::{Ending, Outcome},
     prompt,
     prompt::Template,
@@ -26,8 +28,8 @@ pub const FORMAT: Format = Format {
     prompts: &[(Question::FILE, Question::SOURCE), (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE)],
     replies: || vec![Schema::of::<Verdict>()],
     check,
-    check_config: |config| Config::parse(config).map(drop),
-    limits: |config| Limits { turn_seconds: config.get("timeout").and_then(Value::as_u64).unwrap_or(60), ..Limits::default() },
+    check_config: |config| OneTurn::parse(config).map(drop),
+    limits: |config| limits_by(config, "timeout"),
     closing_calls: 0,
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: |_| Vec::new(),
@@ -59,25 +61,6 @@ pub struct Input {
     /// What is known.
     #[serde(default)]
     pub context: String,
-}
-
-/// The settings of triage.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Config {
-    /// Seconds the model has.
-    pub timeout: u64,
-}
-
-impl Config {
-    /// Reads settings and checks their ranges.
-    pub fn parse(config: &Value) -> Result<Self, String> {
-        let config = Self::deserialize(config).map_err(|error| format!("triage: {error}"))?;
-        match config.timeout {
-            1..=86_400 => Ok(config),
-            seconds => Err(format!("timeout must be 1 to 86400 seconds, not {seconds}")),
-        }
-    }
 }
 
 /// What the agent says.
@@ -121,7 +104,7 @@ fn check_verdict(verdict: &mut Verdict) -> Result<(), String> {
 }
 
 fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
-    Config::parse(config)?;
+    OneTurn::parse(config)?;
     let input = Input::deserialize(input).map_err(|error| format!("triage: {error}"))?;
     if input.question.trim().is_empty() {
         return Err("the question is empty".to_owned());

@@ -1,25 +1,16 @@
 //! The turns of an evaluation: form, quotations, and that other ideas give other words.
 
+use crate::stage::Rehearsed;
 use rebut_engine::{
     Desk, Start,
     agent::Role,
     formats::evaluate::{Config, EvaluateResult, ROLES, scores::Winner},
     memory::MemoryStore,
-    model::{Fault, Model, Models},
     outcome::Ending,
 };
-use rebut_models::rehearsal::RehearsalModel;
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
-
-struct Rehearsed;
-
-impl Models for Rehearsed {
-    fn open(&self, _: &str) -> Result<Arc<dyn Model>, Fault> {
-        Ok(Arc::new(RehearsalModel))
-    }
-}
 
 /// A whole evaluation by the real format, so that every reply passes its checks.
 fn evaluate(idea: &str) -> EvaluateResult {

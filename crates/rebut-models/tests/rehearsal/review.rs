@@ -1,24 +1,14 @@
 //! The rehearsal as reviewer, editor, side and judge: whole reviews, made of the given text, the same for the same text.
 
-use crate::stage::agent;
+use crate::stage::{Rehearsed, agent};
 use rebut_engine::{
     Desk, Start,
     formats::review::{FORMAT, ReviewResult},
     memory::MemoryStore,
-    model::{Fault, Model, Models},
     outcome::Ending,
 };
-use rebut_models::rehearsal::RehearsalModel;
 use serde_json::json;
 use std::sync::Arc;
-
-struct Rehearsed;
-
-impl Models for Rehearsed {
-    fn open(&self, _: &str) -> Result<Arc<dyn Model>, Fault> {
-        Ok(Arc::new(RehearsalModel))
-    }
-}
 
 async fn review(text: &str, kind: &str) -> ReviewResult {
     let mut config: toml::Table = toml::from_str(FORMAT.preset).expect("a preset");

@@ -2,13 +2,28 @@
 
 use rebut_engine::{
     agent::{Agent, Role},
-    model::{Answer, Deltas, Fault, Model, Request},
+    model::{Answer, Deltas, Fault, Model, Models, Request},
     prompt::{Fence, Hole, Pieces, Prompt, Template},
     reply::Schema,
 };
 use rebut_models::rehearsal::RehearsalModel;
 use serde_json::Value;
-use std::{future::Future, pin::pin, sync::OnceLock, task, time::Duration};
+use std::{
+    future::Future,
+    pin::pin,
+    sync::{Arc, OnceLock},
+    task,
+    time::Duration,
+};
+
+/// The rehearsal plays everybody.
+pub struct Rehearsed;
+
+impl Models for Rehearsed {
+    fn open(&self, _: &str) -> Result<Arc<dyn Model>, Fault> {
+        Ok(Arc::new(RehearsalModel))
+    }
+}
 
 /// What a turn is told.
 #[derive(Clone, Copy, Default)]

@@ -6,7 +6,9 @@ use rebut_engine::{
     agent::Effort,
     formats::{
         arms::{poll, single, society},
-        challenge, decide, evaluate, propose, review, triage,
+        challenge, decide, evaluate,
+        patience::OneTurn,
+        review,
     },
 };
 use rebut_models::{CliData, ProviderData};
@@ -52,10 +54,10 @@ pub struct ConfigFile {
     pub debate: Option<Partial<review::DebateConfig>>,
     /// Settings of triage with a model.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub triage: Option<Partial<triage::Config>>,
+    pub triage: Option<Partial<OneTurn>>,
     /// Settings of `policy propose`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub propose: Option<Partial<propose::Config>>,
+    pub propose: Option<Partial<OneTurn>>,
     /// Settings of single.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub single: Option<Partial<single::Config>>,

@@ -9,6 +9,7 @@ use crate::{
     formats::{
         consensus::Bar,
         hearing::{Other, others_text, own_words},
+        patience::{check_seconds, limits_by},
         question::{Choice, Input, context_of, notes_text, options_text},
     },
     prompt,
@@ -160,14 +161,13 @@ pub(super) fn choices(view: &View) -> Vec<(String, String)> {
 
 /// The limits of an arm.
 pub(super) fn limits(config: &Value) -> Limits {
-    let seconds = config.get("timeout").and_then(Value::as_u64);
-    Limits { turn_seconds: seconds.unwrap_or(Limits::default().turn_seconds), ..Limits::default() }
+    limits_by(config, "timeout")
 }
 
 /// Whether the settings that all arms have are in range.
 pub(super) fn check_common(timeout: u64, threshold: f64) -> Result<(), String> {
     Bar::new(threshold)?;
-    if (1..=86_400).contains(&timeout) { Ok(()) } else { Err(format!("timeout must be 1 to 86400 seconds, not {timeout}")) }
+    check_seconds("timeout", timeout)
 }
 
 /// Reads settings of a format; a mistake is told with the format's name.

@@ -12,7 +12,10 @@ use crate::{
     error::Halt,
     event::{ClaimId, Event},
     facts::PersonaRecorded,
-    formats::question::{context_of, notes_text},
+    formats::{
+        patience::check_seconds,
+        question::{context_of, notes_text},
+    },
     prompt,
     prompt::Template,
     reply::Schema,
@@ -178,11 +181,9 @@ impl Config {
     /// Reads settings and checks their ranges.
     pub fn parse(config: &Value) -> Result<Self, String> {
         let config = Self::deserialize(config).map_err(|error| format!("challenge: {error}"))?;
+        check_seconds("timeout_per_agent", config.timeout_per_agent)?;
         match config {
             Config { max_rounds: 0 | 21.., .. } => Err(format!("max_rounds must be 1 to 20, not {}", config.max_rounds)),
-            Config { timeout_per_agent: 0 | 86_401.., .. } => {
-                Err(format!("timeout_per_agent must be 1 to 86400 seconds, not {}", config.timeout_per_agent))
-            }
             Config { min_challengers: 0, .. } => Err("min_challengers must be at least 1".to_owned()),
             _ => Ok(config),
         }

@@ -16,8 +16,8 @@ use crate::{
     agent::Agent,
     debate::{Debate, Step},
     error::Halt,
-    event::{Event, Limits, Position},
-    formats::{Foreseen, Format, Reading, Run},
+    event::{Event, Position},
+    formats::{Foreseen, Format, Reading, Run, patience::limits_by},
     outcome::{Absence, Ending, LimitMet, Outcome},
     prompt::Template,
     reply::Schema,
@@ -57,10 +57,7 @@ pub const FORMAT: Format = Format {
     },
     check,
     check_config: |config| Config::parse(config).map(drop),
-    limits: |config| {
-        let seconds = config.get("timeout_per_agent").and_then(Value::as_u64);
-        Limits { turn_seconds: seconds.unwrap_or(Limits::default().turn_seconds), ..Limits::default() }
-    },
+    limits: |config| limits_by(config, "timeout_per_agent"),
     // The proposer and three dissenters say what their sides rest on.
     closing_calls: 4,
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },

@@ -10,6 +10,7 @@ use crate::{
     error::Halt,
     formats::{
         hearing::others_text,
+        patience::check_seconds,
         question::{Choice, Input, context_of, notes_text, options_text},
         weights::Weights,
     },
@@ -117,12 +118,10 @@ impl Config {
     pub fn parse(config: &Value) -> Result<Self, String> {
         let config = Self::deserialize(config).map_err(|error| format!("decide: {error}"))?;
         Threshold::new(config.consensus_threshold).map_err(|problem| format!("consensus_threshold {problem}"))?;
-        match config {
-            Config { max_rounds: 1..=20, timeout_per_judge: 1..=86_400, .. } => Ok(config),
-            Config { max_rounds: 1..=20, timeout_per_judge, .. } => {
-                Err(format!("timeout_per_judge must be 1 to 86400 seconds, not {timeout_per_judge}"))
-            }
-            Config { max_rounds, .. } => Err(format!("max_rounds must be 1 to 20, not {max_rounds}")),
+        check_seconds("timeout_per_judge", config.timeout_per_judge)?;
+        match config.max_rounds {
+            1..=20 => Ok(config),
+            rounds => Err(format!("max_rounds must be 1 to 20, not {rounds}")),
         }
     }
 

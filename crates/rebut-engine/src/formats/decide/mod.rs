@@ -13,8 +13,8 @@ use crate::{
     agent::Agent,
     debate::{Debate, Step},
     error::Halt,
-    event::{Event, Limits, Tally},
-    formats::{Foreseen, Format, Run, consensus},
+    event::{Event, Tally},
+    formats::{Foreseen, Format, Run, consensus, patience::limits_by},
     outcome::{Ending, LimitMet, Outcome},
     prompt::Template,
     reply::Schema,
@@ -40,10 +40,7 @@ pub const FORMAT: Format = Format {
     replies: || vec![Schema::of::<Recommendation>(), Schema::of::<Response>(), Schema::of::<OptionDraft>()],
     check,
     check_config: |config| Config::parse(config).map(drop),
-    limits: |config| {
-        let seconds = config.get("timeout_per_judge").and_then(Value::as_u64);
-        Limits { turn_seconds: seconds.unwrap_or(Limits::default().turn_seconds), ..Limits::default() }
-    },
+    limits: |config| limits_by(config, "timeout_per_judge"),
     closing_calls: 0,
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices,

@@ -1,7 +1,7 @@
 //! What is evaluated and how: the idea, prior scores, red-team challenges, topics, settings, and who sits where. Checked before anybody is asked.
 
 use super::scores::Bounds;
-use crate::{agent::Agent, clean::on_one_line, nearest::nearest};
+use crate::{agent::Agent, clean::on_one_line, formats::patience::check_seconds, nearest::nearest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -132,9 +132,7 @@ impl Config {
     /// Reads settings and checks their ranges.
     pub fn parse(config: &Value) -> Result<Self, String> {
         let config = Self::deserialize(config).map_err(|error| format!("evaluate: {error}"))?;
-        if !(1..=86_400).contains(&config.timeout_per_agent) {
-            return Err(format!("timeout_per_agent must be 1 to 86400 seconds, not {}", config.timeout_per_agent));
-        }
+        check_seconds("timeout_per_agent", config.timeout_per_agent)?;
         if !(1..=20).contains(&config.max_arguments) {
             return Err(format!("max_arguments must be 1 to 20, not {}", config.max_arguments));
         }

@@ -15,9 +15,9 @@ use crate::{
     agent::Agent,
     debate::{Debate, Step},
     error::Halt,
-    event::{Event, Limits},
+    event::Event,
     family::families,
-    formats::{Foreseen, Format, Run},
+    formats::{Foreseen, Format, Run, patience::limits_by},
     model::FaultKind,
     moves::{
         exchange::{Steps, exchange},
@@ -51,10 +51,7 @@ pub const FORMAT: Format = Format {
     replies: || vec![Schema::of::<CategoryScores>(), Schema::of::<Arguments>(), Schema::of::<Answers>(), Schema::of::<Judgement>()],
     check,
     check_config: |config| Config::parse(config).map(drop),
-    limits: |config| {
-        let seconds = config.get("timeout_per_agent").and_then(Value::as_u64);
-        Limits { turn_seconds: seconds.unwrap_or(Limits::default().turn_seconds), ..Limits::default() }
-    },
+    limits: |config| limits_by(config, "timeout_per_agent"),
     // The arbiter's two orders: whoever argued should also be judged.
     closing_calls: 2,
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },

@@ -22,9 +22,9 @@ use crate::{
     agent::Agent,
     debate::{Debate, Step},
     error::Halt,
-    event::{Event, Limits},
+    event::Event,
     facts::{ConflictsFound, MergeRecorded},
-    formats::{Foreseen, Format, Reading, Run},
+    formats::{Foreseen, Format, Reading, Run, patience::limits_by},
     outcome::{Ending, LimitMet, Outcome},
     prompt::Template,
     reply::Schema,
@@ -61,10 +61,7 @@ pub const FORMAT: Format = Format {
     },
     check,
     check_config: |config| Config::parse(config).map(drop),
-    limits: |config| {
-        let seconds = config.get("timeout_per_agent").and_then(Value::as_u64);
-        Limits { turn_seconds: seconds.unwrap_or(Limits::default().turn_seconds), ..Limits::default() }
-    },
+    limits: |config| limits_by(config, "timeout_per_agent"),
     // What matters most, the merge, takes no call: keeping room for the editor would only cost a reviewer.
     closing_calls: 0,
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
