@@ -218,7 +218,7 @@ impl Budget {
         let (spent, held) = (books.spent, books.held);
         let calls = 1 + if is_closing { 0 } else { u64::from(self.closing_calls) };
         if let Some(cap) = self.caps.calls.filter(|cap| spent.calls + calls > *cap) {
-            let met = LimitMet { limit: Limit::Calls, why: format!("the {cap} calls it may make are made") };
+            let met = LimitMet { limit: Limit::Calls, why: calls_are_over(cap, spent.calls) };
             return Err(Refusal { met, may_pass: false });
         }
         let tokens = spent.amount.tokens.saturating_add(most.tokens.saturating_mul(calls));
@@ -253,6 +253,19 @@ impl Budget {
 
     fn lock(&self) -> MutexGuard<'_, Books> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why no further call may be made. Room that is kept for the end was not used.
+fn calls_are_over(cap: u64, made: u64) -> String {
+    let calls = |count: u64| format!("{count} call{}", if count == 1 { "" } else { "s" });
+    match cap.saturating_sub(made) {
+        0 => format!("the {} it may make {} made", calls(cap), if cap == 1 { "is" } else { "are" }),
+        left => format!(
+            "of the {} it may make {} left, kept for its last steps",
+            calls(cap),
+            if left == 1 { "1 is".to_owned() } else { format!("{left} are") }
+        ),
     }
 }
 
@@ -315,7 +328,11 @@ mod tests {
         for caps in [Caps { tokens: Some(350), ..Caps::default() }, Caps { calls: Some(3), ..Caps::default() }] {
             let budget = Budget::new(caps, 1, Spent::default());
             let _two = [budget.hold(call, false).expect("the first"), budget.hold(call, false).expect("the second")];
-            assert!(budget.hold(call, false).is_err(), "the last one is the closing step's: {caps:?}");
+            let refusal = budget.hold(call, false).expect_err("the last one is the closing step's");
+            assert!(
+                caps.calls.is_none() || refusal.met.why == "of the 3 calls it may make 1 is left, kept for its last steps",
+                "{refusal:?}"
+            );
             let _last = budget.hold(call, true).expect("the closing step's");
             assert!(budget.hold(call, true).is_err(), "and a cap is a cap: {caps:?}");
         }

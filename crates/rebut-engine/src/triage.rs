@@ -90,6 +90,11 @@ const STATEMENTS: &[&str] = &[
     "let's",
     "i propose",
     "i suggest",
+    "i think",
+    "i believe",
+    "my proposal",
+    "our proposal",
+    "my plan",
     "our plan",
     "the plan",
     "use",
@@ -113,7 +118,7 @@ const STATEMENTS: &[&str] = &[
 pub fn route(text: &str, options: usize) -> Route {
     let words = words(text);
     let begins = |phrase: &&&str| contains(&words[..words.len().min(phrase.split(' ').count())], phrase);
-    let asks = options > 0 || text.trim_end().ends_with('?') || RULES[0].words.iter().any(|phrase| contains(&words, phrase));
+    let asks = options > 0 || text.contains(['?', '？']) || RULES[0].words.iter().any(|phrase| contains(&words, phrase));
     if let Some(begin) = STATEMENTS.iter().find(begins).filter(|_| !asks) {
         return Route { format: "challenge", why: format!("it begins with “{begin}”: a position, not a question") };
     }
@@ -271,6 +276,8 @@ mod tests {
             ("Use Redis for sessions", 0, "challenge"),
             ("We should move billing to its own service.", 0, "challenge"),
             ("Let's drop the mobile app", 0, "challenge"),
+            ("I think we need our own cache", 0, "challenge"),
+            ("该用Redis还是Memcached？", 0, "decide"),
             ("Use Redis or Memcached for sessions", 0, "decide"),
             ("Use Redis for sessions?", 0, "decide"),
             ("Use Redis for sessions", 2, "decide"),

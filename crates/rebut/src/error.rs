@@ -44,6 +44,11 @@ impl CliError {
         self
     }
 
+    /// Whether the user asked for something that cannot be.
+    pub fn is_usage(&self) -> bool {
+        self.code == 2
+    }
+
     /// The process's exit code.
     pub fn code(&self) -> u8 {
         self.code

@@ -1,5 +1,9 @@
 //! `rebut`: the command line of the debate engine.
 
+// First: what it defines serves all the others.
+#[macro_use]
+mod say;
+
 mod app;
 mod auto;
 mod ballots;

@@ -7,7 +7,12 @@ use crate::{
     paint::Paint,
     text,
 };
-use rebut_engine::{Desk, clean, report, view::View};
+use rebut_engine::{
+    Desk, clean,
+    formats::{Format, review},
+    report,
+    view::View,
+};
 use std::{
     io::Write,
     path::{Path, PathBuf},
@@ -42,28 +47,52 @@ pub async fn result(desk: &Desk, view: &View, output: &OutputArgs, app: &App) ->
 /// Writes the files asked for.
 pub async fn files(desk: &Desk, view: &View, output: &OutputArgs) -> Result<(), CliError> {
     for file in &output.output {
-        write_file(desk, view, form_of(file)?, file).await?;
-    }
-    Ok(())
-}
-
-/// Whether the files asked for can be written, before anybody is asked and paid.
-pub fn check_files(output: &OutputArgs) -> Result<(), CliError> {
-    for file in &output.output {
-        form_of(file)?;
-        make_parent(file)?;
-        let fresh = !file.exists();
-        std::fs::OpenOptions::new().append(true).create(true).open(file).map_err(|error| CliError::file("write", file, &error))?;
-        if fresh {
-            std::fs::remove_file(file).map_err(|error| CliError::file("remove", file, &error))?;
+        match render(desk, view, form_of(file)?).await {
+            Ok(text) => write(file, &text)?,
+            // A debate that ended without this must still end as it did.
+            Err(error) if error.is_usage() => eprintln!("{} was not written: {error}", file.display()),
+            Err(error) => return Err(error),
         }
     }
     Ok(())
 }
 
+/// Whether the files asked for can be written and suit the format, before anybody is asked and paid.
+pub fn check_files(output: &OutputArgs, format: &str) -> Result<(), CliError> {
+    for file in &output.output {
+        let form = form_of(file)?;
+        if !suits(form, format) {
+            return Err(CliError::usage(format!("`{}`: there is no such file of a {format}", file.display())).hint(match form {
+                Form::Sarif | Form::Comment => ".sarif and .comment.md are for review",
+                Form::Adr => "decision records are for decide; .md and .html tell what was said",
+                _ => "a review is not drawn; .html shows it",
+            }));
+        }
+        make_parent(file)?;
+        match file.exists() {
+            true => {
+                std::fs::OpenOptions::new().append(true).open(file).map_err(|error| CliError::file("write", file, &error))?;
+            }
+            false => check_dir(file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new(".")))?,
+        }
+    }
+    Ok(())
+}
+
+/// Whether a form can ever be made of a debate of that format.
+fn suits(form: Form, format: &str) -> bool {
+    match form {
+        Form::Sarif | Form::Comment => format == review::FORMAT.name,
+        Form::Adr => Format::named(format).is_none_or(|format| format.reading.is_none()),
+        Form::Svg => format != review::FORMAT.name,
+        _ => true,
+    }
+}
+
 /// Whether files can be written into a directory, before anybody is asked and paid. It is made if need be.
 pub fn check_dir(dir: &Path) -> Result<(), CliError> {
-    let probe = dir.join(".rebut-was-here");
+    // A name of its own: several runs may look at the same time.
+    let probe = dir.join(format!(".rebut-was-here-{}", std::process::id()));
     make_parent(&probe)?;
     std::fs::write(&probe, "").and_then(|()| std::fs::remove_file(&probe)).map_err(|error| CliError::file("write into", dir, &error))
 }

@@ -135,9 +135,11 @@ pub fn ask_anew(view: &View) -> Option<String> {
         return None;
     }
     let step = |turn: &TurnView| turn.turn.split('/').next().unwrap_or_default().to_owned();
-    let last = step(view.turns.last()?);
-    let is_kept = |turn: &TurnView| turn.state == TurnState::Done && step(turn) != last;
-    view.turns.iter().any(is_kept).then(|| format!("rebut fork {} --at \"{last}\"", short(view)))
+    // Whatever follows a step at which nobody answered was in vain.
+    let is_silent = |name: &String| view.turns.iter().filter(|turn| step(turn) == *name).all(|turn| turn.state == TurnState::Failed);
+    let at = view.turns.iter().map(step).find(is_silent).or_else(|| view.turns.last().map(step))?;
+    let before = view.turns.iter().take_while(|turn| step(turn) != at);
+    before.into_iter().any(|turn| turn.state == TurnState::Done).then(|| format!("rebut fork {} --at \"{at}\"", short(view)))
 }
 
 /// Money with as many digits as it takes to see something.

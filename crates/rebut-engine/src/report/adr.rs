@@ -3,7 +3,6 @@
 use super::markdown::{choices, cost};
 use crate::{
     clean::{on_one_line, shortened},
-    formats::decide::Input,
     outcome::Ending,
     recount::{Robustness, robustness},
     view::View,
@@ -40,8 +39,8 @@ pub fn adr(view: &View) -> Result<String, String> {
     if started.rehearsal {
         text.push_str("\n> Made by the built-in rehearsal, not by models: do not rely on it.\n");
     }
-    let context = Input::parse(&started.input).map(|input| input.context).unwrap_or_default();
-    let _ = writeln!(text, "\n## Context\n\n{}\n", quoted(&context));
+    let context = started.input.get("context").and_then(|context| context.as_str()).unwrap_or_default();
+    let _ = writeln!(text, "\n## Context\n\n{}\n", quoted(context));
     text.push_str("## Considered options\n\n");
     for (id, label) in &options {
         let _ = writeln!(text, "- {id}: {}", on_one_line(label));

@@ -33,7 +33,7 @@ use std::{
 /// `rebut decide`, `single`, `poll` and `society`.
 pub async fn ask(format: &str, global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
     let app = App::open(global, &settings(format, &args)?)?;
-    output::check_files(&args.run.output)?;
+    output::check_files(&args.run.output, format)?;
     let (input, feature_dir) = input(&args, &app).await?;
     if let Some(dir) = &feature_dir {
         output::check_dir(&output::judges_dir(dir))?;

@@ -20,7 +20,7 @@ const ROLES: [&str; 4] = ["proposer", "architect", "operator", "adversary"];
 /// `rebut challenge`.
 pub async fn run(global: &GlobalArgs, args: ChallengeArgs) -> Result<u8, CliError> {
     let app = App::open(global, &settings(&args)?)?;
-    output::check_files(&args.run.output)?;
+    output::check_files(&args.run.output, "challenge")?;
     let input = input(&args, &app)?;
     let config = app.config.format(challenge::FORMAT.name)?;
     let registry = Arc::new(app.registry()?);

@@ -34,7 +34,7 @@ impl Models for Written {
 /// `rebut demo`.
 pub async fn run(global: &GlobalArgs, args: DemoArgs) -> Result<u8, CliError> {
     let app = App { keeps: false, ..App::open(global, &[])? };
-    output::check_files(&args.output)?;
+    output::check_files(&args.output, "decide")?;
     let text: String = if args.fast {
         SCRIPT.lines().filter(|line| !line.starts_with("!delay")).map(|line| format!("{line}\n")).collect()
     } else {

@@ -30,7 +30,7 @@ const BELOW: u8 = 6;
 pub async fn run(global: &GlobalArgs, args: EvaluateArgs) -> Result<u8, CliError> {
     check_flags(&args)?;
     let app = App::open(global, &args.run.panel.set)?;
-    output::check_files(&args.run.output)?;
+    output::check_files(&args.run.output, "evaluate")?;
     let idea = idea::read(&args, &app.config.deny)?;
     if !global.quiet {
         let paint = Paint::stderr(global.color);

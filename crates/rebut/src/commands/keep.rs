@@ -23,11 +23,12 @@ use std::{path::Path, sync::Arc};
 /// `rebut resume`.
 pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    output::check_files(&args.output)?;
     let desk = app.desk()?;
     let more = Budget::new(&args.budget, &BudgetSection::default()).more();
     let Some(id) = &args.id else { return resume_all(&app, &desk, more).await };
-    let id = desk.find(id).await?.id;
+    let session = desk.find(id).await?;
+    output::check_files(&args.output, &session.format)?;
+    let id = session.id;
     let view = desk.view(id).await?;
     let workspace = Workspace::of(&app, &view)?;
     let desk = match &workspace {
@@ -126,9 +127,9 @@ pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliErro
 /// `rebut fork`.
 pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    output::check_files(&args.output)?;
     let desk = app.desk()?;
     let session = desk.find(&args.id.id).await?;
+    output::check_files(&args.output, &session.format)?;
     let (id, format) = (session.id, session.format);
     let more = Budget::new(&args.budget, &app.config.budget).more();
     let mut fork = Fork { at: args.at, initiated_by: user(), more, ..Fork::default() };

@@ -32,7 +32,7 @@ const REVIEWERS: [&str; 4] = ["security", "testing", "clarity", "performance"];
 /// `rebut review`.
 pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<u8, CliError> {
     let app = App::open(global, &settings(&args))?;
-    output::check_files(&args.run.output)?;
+    output::check_files(&args.run.output, "review")?;
     if let Some(dir) = &args.write {
         output::check_dir(dir)?;
     }

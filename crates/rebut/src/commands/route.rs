@@ -36,13 +36,23 @@ fn chosen(text: &str, args: &AskArgs) -> Result<Route, CliError> {
     let AskArgs { question, context, run, .. } = args.clone();
     let is_plain = *args == AskArgs { question, context, run, ..AskArgs::default() };
     let path = Path::new(text);
-    match (is_plain, path.is_dir(), path.is_file()) {
-        (false, ..) => return Ok(Route { format: "decide", ..triage::route(text, args.options.len()) }),
-        (true, true, _) if args.context.is_empty() => return Ok(route("evaluate", "it is a folder: an idea")),
-        (true, _, true) if args.context.is_empty() => return Ok(route("review", "it is a file: a text")),
-        _ => {}
+    let by_path = match (path.is_dir(), path.is_file()) {
+        (true, _) => Some(route("evaluate", "it is a folder: an idea")),
+        (_, true) => Some(route("review", "it is a file: a text")),
+        _ => None,
+    };
+    match by_path {
+        Some(route) if is_plain && args.context.is_empty() => return Ok(route),
+        Some(route) => {
+            let message = format!("`{text}` is there as a file, and {} has not all of these flags", route.format);
+            return Err(CliError::usage(message).hint(format!("`rebut {} --help` lists its flags", route.format)));
+        }
+        None if !args.options.is_empty() => return Ok(triage::route(text, args.options.len())),
+        None if !is_plain => return Ok(route("decide", "a flag of decide was given")),
+        None => {}
     }
-    if text.trim().contains(' ') {
+    // Not every script puts spaces between words.
+    if text.trim().contains(' ') || text.contains(['?', '？']) || !text.is_ascii() {
         return Ok(triage::route(text, 0));
     }
     let message = format!("`{text}` is neither a command, a question nor a file");

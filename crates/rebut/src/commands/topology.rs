@@ -20,7 +20,12 @@ pub async fn run(global: &GlobalArgs, args: TopologyArgs) -> Result<u8, CliError
     let shown = match &args.id {
         Some(id) => {
             let desk = app.desk()?;
-            topology::over_time(&desk.view(desk.find(id).await?.id).await?)
+            let view = desk.view(desk.find(id).await?.id).await?;
+            if view.started.as_ref().is_none_or(|started| started.config.get("topology").is_none()) {
+                let message = "this debate has no topology: its format alone says who hears whom";
+                return Err(CliError::usage(message).hint("topologies are for decide"));
+            }
+            topology::over_time(&view)
         }
         None => vec![(2, of_panel(&app, &args)?)],
     };

@@ -45,7 +45,8 @@ fn what_is_typed_without_a_command_finds_its_format_and_says_why() {
     for (args, says) in [
         (&["Redis or Memcached for the sessions?", "--estimate"][..], "decide: asks to choose: or"),
         (&["Use Redis for the sessions", "--estimate"], "challenge: it begins with “use”: a position, not a question"),
-        (&["Use Redis for the sessions", "--threshold", "0.8", "--estimate"], "decide: "),
+        (&["Use Redis for the sessions", "--threshold", "0.8", "--estimate"], "decide: a flag of decide was given"),
+        (&["Redis?", "--estimate"], "decide: "),
         (&["idea", "--estimate"], "evaluate: it is a folder: an idea"),
         (&["spec.md", "--estimate"], "review: it is a file: a text"),
     ] {
@@ -54,4 +55,17 @@ fn what_is_typed_without_a_command_finds_its_format_and_says_why() {
         assert!(ran.stderr.contains(says), "{args:?}: {}", ran.stderr);
         assert!(ran.stdout.contains("calls, at most"), "{args:?}: {}", ran.stdout);
     }
+    let refused = rebut.run(&["spec.md", "--threshold", "0.8"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("`spec.md` is there as a file, and review has not all of these flags"), "{}", refused.stderr);
+    for (file, format, says) in [
+        ("r.sarif", "decide", "there is no such file of a decide"),
+        ("r.adr.md", "challenge", "decision records are for decide"),
+        ("r.svg", "review", "a review is not drawn"),
+    ] {
+        let text = if format == "review" { "spec.md" } else { "Use Redis for the sessions" };
+        let refused = rebut.run(&[format, text, "-o", file]);
+        assert!(refused.code == 2 && refused.stderr.contains(says), "{format} {file}: {}", refused.stderr);
+    }
+    assert_eq!(rebut.json(0, &["ls", "--json"]), serde_json::json!([]), "nobody was asked");
 }

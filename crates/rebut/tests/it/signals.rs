@@ -1,6 +1,7 @@
 //! Ctrl-C and SIGTERM: once finishes what is under way and saves, twice stops at once.
 
 use crate::rebut::{Rebut, case, recommends, script, script_of, split_then_c};
+use std::process::Stdio;
 
 #[test]
 fn an_interrupted_debate_is_saved_and_can_be_resumed() {
@@ -43,4 +44,16 @@ fn a_second_interruption_stops_at_once() {
     assert!(stderr.contains(&format!("stopped; go on with: rebut resume {}", &id[..8])), "{stderr}");
     rebut.write("debate.md", &script(&[("*", &recommends("A"))]));
     assert_eq!(rebut.json(0, &["resume", &id, "--json"])["usage"]["possibly_paid_twice"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn who_stops_listening_does_not_end_a_debate() {
+    let rebut = Rebut::new();
+    rebut.write("debate.md", &script(&[("*", &recommends("A"))]));
+    let mut child = rebut.command(&case(&["--json"])).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("rebut");
+    drop(child.stderr.take());
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(output.status.code(), Some(0));
+    let ended: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(ended["outcome"], "consensus");
 }

@@ -331,13 +331,23 @@ impl Critique {
 
     /// Whether it really looked at something of its own angle: an aspect of the persona with a finding in some words.
     pub fn engages(&self, persona: &Persona) -> bool {
-        let says_something = |text: &str| text.split_whitespace().count() >= FINDING_WORDS;
+        let says_something = |text: &str| text.split_whitespace().map(words_in).sum::<usize>() >= FINDING_WORDS;
         self.checked.iter().any(|checked| persona.aspect(&checked.aspect).is_some() && says_something(&checked.found))
     }
 }
 
 /// "Fine" and "looks good" are no findings.
 const FINDING_WORDS: usize = 4;
+
+/// How many words stand in a piece of text without spaces: one, unless its script writes words without spaces between them.
+fn words_in(piece: &str) -> usize {
+    let is_unspaced = |c: char| matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}');
+    match piece.chars().filter(|c| is_unspaced(*c)).count() {
+        0 => 1,
+        // Two letters to a word, about.
+        letters => letters.div_ceil(2),
+    }
+}
 
 impl Confrontation {
     /// Every open objection is answered once, nothing else is, and what is accepted changes the position.

@@ -28,7 +28,7 @@ pub struct ChallengeResult {
     pub final_position: String,
     /// Its number.
     pub version: usize,
-    /// `HIGH` on consensus, otherwise `MEDIUM`.
+    /// `HIGH` when every challenger agreed; `MEDIUM` when some did not, or were not heard.
     pub confidence: String,
     /// Rounds in which the challengers spoke.
     pub rounds: u32,
@@ -233,11 +233,13 @@ pub fn of(case: &Case, ledger: &Ledger, closing: &Closing, absences: &[Absence],
             None => "maintained".to_owned(),
         }
     };
+    let everybody_heard =
+        ledger.standings.len() == case.challengers.len() && ledger.standings.iter().all(|standing| standing.dropped.is_none());
     ChallengeResult {
         outcome: if consensus { "CONSENSUS" } else { "TRADEOFF" }.to_owned(),
         final_position: ledger.position().to_owned(),
         version: ledger.version(),
-        confidence: if consensus { "HIGH" } else { "MEDIUM" }.to_owned(),
+        confidence: if consensus && everybody_heard { "HIGH" } else { "MEDIUM" }.to_owned(),
         rounds: ledger.rounds,
         proposer: case.proposer.name.clone(),
         perspectives: case
