@@ -341,7 +341,10 @@ const FINDING_WORDS: usize = 4;
 
 /// How many words stand in a piece of text without spaces: one, unless its script writes words without spaces between them.
 fn words_in(piece: &str) -> usize {
-    let is_unspaced = |c: char| matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}');
+    // Thai and Lao, Burmese, Khmer; kana and Han.
+    const UNSPACED: [std::ops::RangeInclusive<char>; 5] =
+        ['\u{0e00}'..='\u{0eff}', '\u{1000}'..='\u{109f}', '\u{1780}'..='\u{17ff}', '\u{3040}'..='\u{9fff}', '\u{20000}'..='\u{3ffff}'];
+    let is_unspaced = |c: char| UNSPACED.iter().any(|range| range.contains(&c));
     match piece.chars().filter(|c| is_unspaced(*c)).count() {
         0 => 1,
         // Two letters to a word, about.
