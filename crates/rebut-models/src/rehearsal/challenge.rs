@@ -15,11 +15,16 @@ pub fn ready(agent: &Agent) -> Value {
     json!({ "title": agent.brief.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']) })
 }
 
-/// The proposer's position: the best of what the text offers, else of doing more or less.
+/// The proposer's position: what the topic asks for, where it asks for something; else the best of what the text offers, or of doing more or less.
 pub fn opening(agent: &Agent, prompt: &Prompt) -> Result<Value, Fault> {
     let options = Options::drafted(prompt);
     let speaker = Speaker::choosing_from(agent, prompt, &options.lines)?;
-    let chosen = speaker.verdict.ranking()[0];
+    let topic = on_one_line(prompt.part("question").unwrap_or_default());
+    let named = options.meant_by(&topic);
+    if named.is_none() && !topic.contains(['?', '？']) {
+        return Ok(stated(&topic, &speaker));
+    }
+    let chosen = named.unwrap_or_else(|| speaker.verdict.ranking()[0]);
     let arguments = speaker.arguments(chosen);
     let against = speaker.objection(chosen).map(|pull| cited(&speaker.case.facts[pull.fact]));
     let confidence = match speaker.verdict.confidence(chosen) {
@@ -42,6 +47,28 @@ pub fn opening(agent: &Agent, prompt: &Prompt) -> Result<Value, Fault> {
         )],
         "assumptions": assumptions,
     }))
+}
+
+/// The position that a topic states by itself, and what of the text is about it.
+fn stated(topic: &str, speaker: &Speaker<'_>) -> Value {
+    let own: Vec<String> = words(topic).filter(|word| !is_common(word)).map(stem).collect();
+    let about: Vec<_> = speaker.case.facts.iter().filter(|fact| words(fact.text).any(|word| own.contains(&stem(word)))).collect();
+    let (good, bad): (Vec<_>, Vec<_>) = about.into_iter().partition(|fact| speaker.judge.seen(&fact.tone.lenses, fact.tone.serious) >= 0.0);
+    let mut reasoning: Vec<String> = good.iter().take(3).map(|fact| format!("The text says {}.", cited(fact))).collect();
+    if reasoning.is_empty() {
+        reasoning.push("The topic asks for it, and the text names nothing that rules it out.".to_owned());
+    }
+    let weakness = bad.first().map(|fact| format!("Against it stands {}.", cited(fact)));
+    json!({
+        "position": format!("{}.", topic.trim().trim_end_matches('.')),
+        "reasoning": reasoning,
+        "confidence": if good.len() > bad.len() { "MED" } else { "LOW" },
+        "weaknesses": [weakness.unwrap_or_else(|| "The text hardly speaks of it.".to_owned())],
+        "assumptions": [good.first().map_or_else(
+            || "What the text leaves out does not speak against it.".to_owned(),
+            |fact| format!("{} holds as it is written.", cited(fact)),
+        )],
+    })
 }
 
 /// A challenger's verdict: what of the text looks bad through its own lens and bears on the position.
@@ -222,6 +249,14 @@ impl Options {
     }
 
     /// The option a position is for.
+    /// The option whose every word stands in the topic; of several the longest.
+    fn meant_by(&self, topic: &str) -> Option<usize> {
+        let said: Vec<String> = words(topic).map(stem).collect();
+        let is_meant = |label: &str| words(label).count() > 0 && words(label).map(stem).all(|word| said.contains(&word));
+        let meant = self.labels.iter().enumerate().filter(|(_, label)| is_meant(label));
+        meant.max_by_key(|(_, label)| label.len()).map(|(at, _)| at)
+    }
+
     fn named_in(&self, position: &str) -> Option<usize> {
         self.labels.iter().position(|label| position.contains(label.as_str()))
     }
