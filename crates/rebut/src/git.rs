@@ -1,16 +1,27 @@
 //! The change since a commit, asked of git in a way in which the repository cannot run anything of its own.
 
+mod untracked;
+
 use crate::{context::is_denied, error::CliError};
-use std::{path::Path, process::Command};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 /// A change to review.
 #[derive(Debug, PartialEq)]
 pub struct Change {
     /// The unified diff.
     pub text: String,
-    /// Files that were left out because they may hold secrets.
-    pub left_out: Vec<String>,
+    /// Files that were left out, and why.
+    pub left_out: Vec<(String, &'static str)>,
 }
+
+/// The commit with which the working tree is compared when nobody names another. What is new since then need not be known to git.
+pub const LAST_COMMIT: &str = "HEAD";
+
+/// Why most files are left out.
+const SECRETS: &str = "may hold secrets";
 
 /// At most so much of a change is reviewed; more would not be read by anybody.
 const MOST_BYTES: usize = 512 * 1024;
@@ -31,7 +42,8 @@ const QUIET: &[&str] = &[
     "core.quotePath=false",
 ];
 
-/// The change of the working tree in `dir` since `base`, without files that may hold secrets.
+/// The change of the working tree in `dir` since `base`, without files that may hold secrets. Since the last commit, files that git does
+/// not know yet are part of it.
 pub fn change_since(dir: &Path, base: &str, deny: &[String]) -> Result<Change, CliError> {
     if base.starts_with('-') || base.trim().is_empty() {
         return Err(CliError::usage(format!("`{base}` cannot be a commit")).hint("name a commit, branch or tag: rebut review --diff main"));
@@ -41,15 +53,34 @@ pub fn change_since(dir: &Path, base: &str, deny: &[String]) -> Result<Change, C
         let why = first_line(&inside.stderr);
         return Err(CliError::usage(format!("--diff needs a git repository here: {why}")).hint("give a file instead: rebut review FILE"));
     }
-    let known = git(dir, &["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{base}^{{commit}}")])?;
-    let Some(commit) = known.status.success().then(|| String::from_utf8_lossy(&known.stdout).trim().to_owned()) else {
-        return Err(CliError::usage(format!("git knows no commit `{base}` here")).hint("`git log` and `git branch -a` show what there is"));
-    };
-    let (taken, left_out) = changed_files(dir, &commit, deny)?;
-    if taken.is_empty() {
-        return Ok(Change { text: String::new(), left_out });
+    let commit = commit(dir, base)?;
+    let (taken, secret) = changed_files(dir, &commit, deny)?;
+    let text = if taken.is_empty() { String::new() } else { diff(dir, &commit, &taken)? };
+    let mut change = Change { text, left_out: secret.into_iter().map(|name| (name, SECRETS)).collect() };
+    if base == LAST_COMMIT {
+        untracked::add(&mut change, &top(dir)?, deny)?;
     }
-    Ok(Change { text: diff(dir, &commit, &taken)?, left_out })
+    Ok(change)
+}
+
+/// The commit's hash; before the first one, that of nothing at all.
+fn commit(dir: &Path, base: &str) -> Result<String, CliError> {
+    let known = git(dir, &["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{base}^{{commit}}")])?;
+    if known.status.success() {
+        return Ok(String::from_utf8_lossy(&known.stdout).trim().to_owned());
+    }
+    // A branch on which nothing was committed yet.
+    if base == LAST_COMMIT && git(dir, &["symbolic-ref", "--quiet", "HEAD"])?.status.success() {
+        let empty = succeeded("name the empty tree", git(dir, &["hash-object", "-t", "tree", "--stdin"])?)?;
+        return Ok(empty.trim().to_owned());
+    }
+    Err(CliError::usage(format!("git knows no commit `{base}` here")).hint("`git log` and `git branch -a` show what there is"))
+}
+
+/// The directory of the whole repository.
+fn top(dir: &Path) -> Result<PathBuf, CliError> {
+    let top = succeeded("find the repository's directory", git(dir, &["rev-parse", "--show-toplevel"])?)?;
+    Ok(PathBuf::from(top.trim_end_matches(['\r', '\n'])))
 }
 
 /// The names of the changed files: those that may be sent, and those that may not.

@@ -75,8 +75,9 @@ impl Place {
         })
     }
 
-    /// Refuses links and everything that is not what it should be, and a directory that is one of roles.
+    /// Refuses links and everything that is not what it should be, a directory that is one of roles, and a file that is a role's.
     fn check(&self) -> Result<(), CliError> {
+        self.check_roles()?;
         let mut path = self.project.clone();
         for part in PROPOSALS {
             path.push(part);
@@ -101,6 +102,28 @@ impl Place {
             Kind::Link => Err(refused(&path, "a link")),
             Kind::Directory => Err(refused(&path, "a directory")),
         }
+    }
+
+    /// Refuses a place that a role's file leads to, of whatever name, or could once something stands there.
+    fn check_roles(&self) -> Result<(), CliError> {
+        let place = PROPOSALS.iter().fold(self.project.clone(), |path, part| path.join(part)).join(&self.name);
+        let real = fs::canonicalize(&place).ok();
+        for roles in ROLES {
+            let roles = roles.iter().fold(self.project.clone(), |path, part| path.join(part));
+            let entries = match fs::read_dir(&roles) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                entries => entries.map_err(|error| CliError::file("look into", &roles, &error))?,
+            };
+            for entry in entries {
+                let role = entry.map_err(|error| CliError::file("look into", &roles, &error))?.path();
+                // One that leads nowhere could lead here as soon as there is a file.
+                let is_here = fs::canonicalize(&role).map_or(true, |role| Some(role) == real);
+                if is_here {
+                    return Err(refused(&place, &format!("where {} may lead", role.display())));
+                }
+            }
+        }
+        Ok(())
     }
 }
 

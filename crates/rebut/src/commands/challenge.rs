@@ -12,7 +12,10 @@ use crate::{
 };
 use rebut_engine::{clean::on_one_line, family::family_of, formats::challenge};
 use rebut_models::Registry;
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+};
 
 /// The roles when nobody says otherwise; the first proposes.
 const ROLES: [&str; 4] = ["proposer", "architect", "operator", "adversary"];
@@ -76,9 +79,21 @@ fn input(args: &ChallengeArgs, app: &App) -> Result<challenge::Input, CliError> 
 
 fn debates(args: &ChallengeArgs, app: &App) -> PathBuf {
     match &args.debates {
-        Some(dir) => app.origin.current_dir.join(dir),
+        // Without `..`, by which a journal could lead anywhere.
+        Some(dir) => upwards(&app.origin.current_dir.join(dir)),
         None => app.project().join("debates"),
     }
+}
+
+/// The path with its `..` followed, as the words say.
+fn upwards(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut known, part| {
+        match part {
+            Component::ParentDir => drop(known.pop()),
+            part => known.push(part),
+        }
+        known
+    })
 }
 
 /// Who takes part. Without a word about it, programs in which somebody is signed in challenge, each from its usual angle.

@@ -13,7 +13,7 @@ use crate::{
     paint::Paint,
 };
 use rebut_engine::{
-    clean::{for_people, json_for_terminal},
+    clean::{for_people, json_for_terminal, on_one_line},
     formats::review::{Config, EDITOR, FORMAT, Input, JUDGE, ReviewResult, Severity, TextKind, audit_entry, is_reviewer},
     view::View,
 };
@@ -128,11 +128,17 @@ fn input(app: &App, args: &ReviewArgs) -> Result<Option<Input>, CliError> {
     Ok(Some(Input { title, text: gathered.text, file: shown, ..Input::default() }))
 }
 
+/// So many files that are left out are named.
+const MOST_NAMED: usize = 20;
+
 fn change(app: &App, base: &str) -> Result<Option<Input>, CliError> {
     let here = std::env::current_dir().map_err(|error| CliError::failed(format!("cannot tell where we are: {error}")))?;
     let change = git::change_since(&here, base, &app.config.deny)?;
-    for file in &change.left_out {
-        eprintln!("left out {file}: may hold secrets");
+    for (file, why) in change.left_out.iter().take(MOST_NAMED) {
+        eprintln!("left out {}: {why}", on_one_line(file));
+    }
+    if let Some(more) = change.left_out.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+        eprintln!("left out {more} more files");
     }
     if change.text.trim().is_empty() {
         return Ok(None);

@@ -46,8 +46,8 @@ impl HookSection {
         match (self.reviewers.len(), self.timeout) {
             (0, _) => Err("[hook] reviewers is empty; name at least one role".to_owned()),
             (9.., _) => Err("[hook] reviewers: at most 8 look at once".to_owned()),
-            (_, 1..=600) => cost.map_or(Ok(()), |problem| Err(format!("[hook] max_cost: {problem}"))),
-            (_, seconds) => Err(format!("[hook] timeout must be 1 to 600 seconds, not {seconds}")),
+            (_, 2..=600) => cost.map_or(Ok(()), |problem| Err(format!("[hook] max_cost: {problem}"))),
+            (_, seconds) => Err(format!("[hook] timeout must be 2 to 600 seconds, not {seconds}")),
         }
     }
 }

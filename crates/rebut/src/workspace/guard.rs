@@ -6,10 +6,11 @@ use rebut_engine::{
     model::{Allowance, Answer, Fault, FaultKind, Model, Models, Price, Request},
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
+    fs::File,
     io::{ErrorKind, Write},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -26,6 +27,8 @@ pub struct ContextFiles {
     names: BTreeMap<String, String>,
     /// The step at which each file is written.
     first_step: &'static str,
+    /// Who was asked already: their files are not written again.
+    asked: Mutex<BTreeSet<String>>,
 }
 
 struct GuardedModel {
@@ -79,7 +82,14 @@ impl ContextFiles {
     pub fn new(dir: &Path, pinned: &Pinned<'_>) -> Self {
         let preflight = Config::parse(pinned.config).is_ok_and(|config| config.preflight);
         let names = persona_files(pinned.agents).into_iter().collect();
-        Self { dir: dir.to_owned(), names, first_step: if preflight { "preflight" } else { "challenge" } }
+        let first_step = if preflight { "preflight" } else { "challenge" };
+        Self { dir: dir.to_owned(), names, first_step, asked: Mutex::default() }
+    }
+
+    /// Whether nobody has asked this challenger before. Asked again, also to clarify, it must find the file it was first asked with.
+    fn is_first(&self, turn: &str, agent: &str) -> bool {
+        let is_new = self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(agent.to_owned());
+        is_new && turn.split_once('/') == Some((self.first_step, agent))
     }
 
     /// Writes a challenger's file when it is first asked; later it must still be what was written.
@@ -87,9 +97,9 @@ impl ContextFiles {
         let Some(name) = self.names.get(&*request.agent.name) else { return Ok(()) };
         let path = self.dir.join(name);
         let persona = format!("{}\n", request.agent.brief);
-        let is_first = request.turn.split('/').next() == Some(self.first_step);
-        let changed = |what: String| Err(Fault::new(FaultKind::ContextChanged, format!("{} {what}", path.display())));
-        if is_first {
+        // By its name only: the journal goes to others, and tells nothing of this machine.
+        let changed = |what: String| Err(Fault::new(FaultKind::ContextChanged, format!("{name} {what}")));
+        if self.is_first(request.turn, &request.agent.name) {
             match write_new(&path, &persona) {
                 Ok(()) => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -109,7 +119,71 @@ impl ContextFiles {
     }
 }
 
+/// Writes beside it, and gives the whole its name unless something has that: a crash leaves no half of a file behind.
 fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
+    let beside = path.with_extension("md.new");
+    let written = write_fresh(&beside, text).and_then(|file| file.sync_all()).and_then(|()| match std::fs::hard_link(&beside, path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+        // Not every file system has two names for a file.
+        Err(_) if std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound) => std::fs::rename(&beside, path),
+        linked => linked,
+    });
+    match (written, std::fs::remove_file(&beside)) {
+        (Ok(()), Err(error)) if error.kind() != ErrorKind::NotFound => Err(error),
+        (written, _) => written,
+    }
+}
+
+/// A new file in the place of whatever stood there, never written through a link.
+pub fn write_fresh(path: &Path, text: &str) -> std::io::Result<File> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(text.as_bytes())
+    file.write_all(text.as_bytes())?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_context_file_comes_whole_or_not_at_all() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (path, beside) = (dir.path().join("QWEN.md"), dir.path().join("QWEN.md.new"));
+        // A directory cannot be replaced by a file: writing fails half way.
+        std::fs::create_dir(&beside).expect("a directory");
+        write_new(&path, "whole").expect_err("it cannot be written");
+        assert!(!path.exists(), "nothing of it has the name");
+        std::fs::remove_dir(&beside).expect("a directory");
+        std::fs::write(&beside, "ha").expect("what a crash left");
+        write_new(&path, "whole").expect("written");
+        assert_eq!(std::fs::read_to_string(&path).expect("a file"), "whole");
+        assert!(!beside.exists(), "nothing is left beside it");
+        let again = write_new(&path, "other").expect_err("it has its name already");
+        assert_eq!(again.kind(), ErrorKind::AlreadyExists);
+        assert_eq!(std::fs::read_to_string(&path).expect("a file"), "whole");
+        assert!(!beside.exists());
+    }
+
+    #[test]
+    fn only_the_first_question_to_a_challenger_may_write_its_file() {
+        let files = |first_step| ContextFiles { dir: PathBuf::new(), names: BTreeMap::new(), first_step, asked: Mutex::default() };
+        let rows = [
+            ("preflight", "preflight/operator", true),
+            ("preflight", "preflight/operator/clarify", false),
+            ("preflight", "preflight/other", false),
+            ("preflight", "challenge/operator", false),
+            ("challenge", "challenge/operator", true),
+            ("challenge", "challenge/operator/clarify", false),
+            ("challenge", "rebuttal 2/operator", false),
+        ];
+        for (step, turn, expected) in rows {
+            let files = files(step);
+            assert_eq!(files.is_first(turn, "operator"), expected, "{step} {turn}");
+            assert!(!files.is_first(turn, "operator"), "{step} {turn}: asked again");
+        }
+    }
 }

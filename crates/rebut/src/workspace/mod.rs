@@ -2,6 +2,7 @@
 
 mod guard;
 mod names;
+mod number;
 mod projection;
 
 pub use names::{persona_files, slug, speaker_names};
@@ -11,8 +12,7 @@ use guard::{ContextFiles, Guarded};
 use rebut_engine::{DebateId, Desk, Running, clean::for_people, formats::challenge, model::Models, view::View};
 use rebut_store::SqliteStore;
 use std::{
-    io::ErrorKind,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::Arc,
 };
 
@@ -29,30 +29,13 @@ impl Workspace {
     /// Makes the next one below `debates`: `NNN-topic-slug`, a number nobody else has, also when two begin at once.
     pub fn create(debates: &Path, input: &challenge::Input) -> Result<Self, CliError> {
         std::fs::create_dir_all(debates).map_err(|error| CliError::file("create", debates, &error))?;
-        let failed = |error: &std::io::Error| CliError::file("create a workspace in", debates, error);
-        let mut number = taken(debates)?.into_iter().max().unwrap_or(0) + 1;
-        loop {
-            // Whoever makes this directory holds the number until it is renamed; then the number is seen by its name.
-            let claim = debates.join(format!(".{number:03}-claimed"));
-            match std::fs::create_dir(&claim) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
-                Err(error) => return Err(failed(&error)),
-                Ok(()) if taken(debates)?.contains(&number) => {
-                    std::fs::remove_dir(&claim).map_err(|error| failed(&error))?;
-                    number += 1;
-                }
-                Ok(()) => {
-                    let dir = debates.join(format!("{number:03}-{}", slug(&input.topic)));
-                    std::fs::rename(&claim, &dir).map_err(|error| failed(&error))?;
-                    let workspace = Self { dir };
-                    workspace.begin(input)?;
-                    return Ok(workspace);
-                }
-            }
-        }
+        let workspace = Self { dir: number::next(debates, &slug(&input.topic))? };
+        workspace.begin(input)?;
+        Ok(workspace)
     }
 
-    /// The workspace of a kept debate, if it has one. One that is gone is an error: nobody could be held to its context file.
+    /// The workspace of a kept debate, if it has one. One that is gone is an error: nobody could be held to its context file. So is one of
+    /// another debate: the journal only says where to look, and it may come from elsewhere.
     pub fn of(app: &App, view: &View) -> Result<Option<Self>, CliError> {
         let Some(started) = view.started.as_ref().filter(|started| started.format == challenge::FORMAT.name) else { return Ok(None) };
         let input = challenge::Input::parse(&started.input).map_err(CliError::usage)?;
@@ -61,12 +44,11 @@ impl Workspace {
             return Ok(None);
         }
         let dir = app.project().join(&input.workspace);
-        if dir.is_dir() {
-            return Ok(Some(Self { dir }));
-        }
         let id = crate::text::short(view);
-        Err(CliError::usage(format!("the workspace {} of debate {id} is not there", dir.display())).hint(format!(
-            "put it back, or go on without its files: rebut fork {id} --at \"STEP\" (`rebut show {id} --transcript` lists the steps)"
+        let Some(problem) = problem(&input.workspace, &dir, view.id) else { return Ok(Some(Self { dir })) };
+        Err(CliError::usage(format!("the workspace {} of debate {id} {problem}", dir.display())).hint(format!(
+            "go to the project where the debate began, or put its directory back; without its files it goes on with: rebut fork {id} --at \"STEP\" \
+             (`rebut show {id} --transcript` lists the steps)"
         )))
     }
 
@@ -132,13 +114,66 @@ pub struct Pinned<'a> {
     pub config: &'a serde_json::Value,
 }
 
-/// The numbers that are taken below a directory.
-fn taken(debates: &Path) -> Result<Vec<u64>, CliError> {
-    let failed = |error: std::io::Error| CliError::file("read", debates, &error);
-    let mut numbers = Vec::new();
-    for entry in std::fs::read_dir(debates).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
-        numbers.extend(name.split('-').next().and_then(|number| number.parse::<u64>().ok()));
+/// Why a directory is not the workspace of this debate, if it is not. Whatever a journal says, only a directory that holds this debate's
+/// own state is written into.
+fn problem(pinned: &str, dir: &Path, id: Option<DebateId>) -> Option<String> {
+    let is_plain = Path::new(pinned).components().all(|part| match part {
+        Component::Normal(_) => true,
+        Component::RootDir | Component::Prefix(_) => Path::new(pinned).is_absolute(),
+        Component::CurDir | Component::ParentDir => false,
+    });
+    let is_numbered = dir.file_name().is_some_and(|name| number::of(&name.to_string_lossy()).is_some());
+    if !is_plain || !is_numbered {
+        return Some("is no place that rebut makes".to_owned());
     }
-    Ok(numbers)
+    // A link could lead out of it.
+    let is_dir = |path: &Path| std::fs::symlink_metadata(path).map(|found| found.is_dir());
+    match (is_dir(dir), is_dir(&dir.join("rounds"))) {
+        (Err(_), _) => return Some("is not there".to_owned()),
+        (Ok(false), _) => return Some("is no directory".to_owned()),
+        (_, Ok(false) | Err(_)) => return Some("has no directory rounds".to_owned()),
+        _ => {}
+    }
+    let text = match std::fs::read(dir.join("state.json")) {
+        Ok(text) => text,
+        Err(error) => return Some(format!("has no state.json that says whose it is: {error}")),
+    };
+    let state: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    let is_own = id.is_some_and(|id| state["debate_id"] == id.to_string());
+    (!is_own).then(|| "is not its own: what is there belongs to another debate".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_cannot_say_where_to_write() {
+        let project = tempfile::tempdir().expect("a directory");
+        let id = DebateId::new();
+        let make = |dir: &Path| {
+            std::fs::create_dir_all(dir.join("rounds")).expect("directories");
+            std::fs::write(dir.join("state.json"), format!("{{\"debate_id\": \"{id}\"}}")).expect("a file");
+        };
+        let absolute = project.path().join("elsewhere/007-x");
+        for dir in [project.path().join("debates/001-x"), project.path().join("plain"), absolute.clone()] {
+            make(&dir);
+        }
+        let absolute = absolute.to_string_lossy();
+        let rows = [
+            ("debates/001-x", None),
+            (&*absolute, None),
+            ("debates/../debates/001-x", Some("is no place that rebut makes")),
+            ("../001-x", Some("is no place that rebut makes")),
+            ("./debates/001-x", Some("is no place that rebut makes")),
+            ("plain", Some("is no place that rebut makes")),
+            ("/", Some("is no place that rebut makes")),
+            ("debates/002-x", Some("is not there")),
+        ];
+        for (pinned, expected) in rows {
+            assert_eq!(problem(pinned, &project.path().join(pinned), Some(id)).as_deref(), expected, "{pinned}");
+        }
+        let other = problem("debates/001-x", &project.path().join("debates/001-x"), Some(DebateId::new()));
+        assert_eq!(other.as_deref(), Some("is not its own: what is there belongs to another debate"));
+    }
 }

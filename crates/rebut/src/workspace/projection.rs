@@ -46,7 +46,7 @@ fn write_all(view: &View, dir: &Path, written: &mut BTreeMap<String, String>) ->
 /// Writes beside it and renames: a reader sees the old file or the new one.
 fn write_whole(path: &Path, text: &str) -> Result<(), CliError> {
     let beside = path.with_extension("new");
-    let done = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
+    let done = super::guard::write_fresh(&beside, text).and_then(|_| std::fs::rename(&beside, path));
     done.map_err(|error| CliError::file("write", path, &error))
 }
 

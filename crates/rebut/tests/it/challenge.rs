@@ -144,6 +144,10 @@ fn a_context_file_that_is_changed_between_rounds_drops_its_challenger() {
         assert_eq!(result["result"]["unresolved"][0]["because"], "unresolved by absence: context file changed at rebuttal 2/operator");
         assert_eq!(result["result"]["perspectives"][1]["verdict"], "dropped");
         let events = rebut.events("last");
+        let why = events.iter().find(|event| event["type"] == "turn.failed").expect("a failure")["data"].to_string();
+        let (here, said) = (rebut.path("").display().to_string(), rebut.read("debates/001-use-redis-for-sessions/transcript.md"));
+        assert!(why.contains(&format!("AGENTS.md {says}")) && !why.contains(&here), "{deed}: {why}");
+        assert!(!said.contains(&here), "{deed}: a transcript tells nothing of the machine: {said}");
         let answered = |turn: &str| events.iter().any(|event| event["type"] == "turn.completed" && event["data"]["turn"] == turn);
         assert!(!answered("rebuttal 2/operator"), "{deed}: nothing was sent");
     }
@@ -234,7 +238,7 @@ fn a_met_limit_keeps_what_stands_and_a_lost_workspace_is_told_before_anybody_is_
     let rebut = Rebut::new();
     rebut.write("debate.md", &consensus());
     // Preflight, opening and challenge are seven calls; room for four is kept for the end.
-    let stopped = rebut.json(5, &with(&["--max-calls", "11", "--json", "--debates", "elsewhere"]));
+    let stopped = rebut.json(5, &with(&["--max-calls", "11", "--json", "--debates", "not/../elsewhere"]));
     assert_eq!(stopped["outcome"], "stopped");
     assert_eq!(stopped["result"]["final_position"], "Redis it is.");
     assert_eq!(stopped["result"]["unresolved"][0]["objection"], "operator·1·#1");
@@ -245,10 +249,68 @@ fn a_met_limit_keeps_what_stands_and_a_lost_workspace_is_told_before_anybody_is_
     assert!(lost.stderr.contains("workspace") && lost.stderr.contains("is not there"), "{}", lost.stderr);
     assert_eq!(rebut.events("last").len(), calls, "nobody was asked");
     fs::rename(rebut.path("away"), rebut.path("elsewhere")).expect("moved back");
+    // A link that waits where a file is written first is not written through.
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(rebut.path("debate.md"), rebut.path("elsewhere/001-use-redis-for-sessions/state.new")).expect("a link");
     let ended = rebut.json(0, &["resume", "last", "--max-calls", "40", "--json"]);
     assert_eq!((&ended["outcome"], &ended["usage"]["calls"]), (&"consensus".into(), &9.into()));
     assert!(rebut.read("elsewhere/001-use-redis-for-sessions/transcript.md").contains("DEBATE OUTCOME: CONSENSUS"));
     assert_eq!(rebut.run(&["replay", "last"]).code, 0);
+    assert_eq!(rebut.read("debate.md"), consensus());
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_into_a_directory_that_is_not_the_debates_own() {
+    use std::os::unix::fs::symlink;
+    type Trap = fn(&Path);
+    const DIR: &str = "debates/001-use-redis-for-sessions";
+    let foreign: Trap = |dir| fs::write(dir.join("state.json"), "{\"debate_id\": \"another\"}").expect("a file");
+    let rows: &[(&str, Trap, &str)] = &[
+        ("another debate's", foreign, "belongs to another debate"),
+        ("no state", |dir| fs::remove_file(dir.join("state.json")).expect("a file"), "has no state.json"),
+        ("not JSON", |dir| fs::write(dir.join("state.json"), "{").expect("a file"), "belongs to another debate"),
+        (
+            "a link",
+            |dir| {
+                fs::rename(dir, dir.with_file_name("away")).expect("moved");
+                symlink("away", dir).expect("a link");
+            },
+            "is no directory",
+        ),
+        (
+            "rounds is a link",
+            |dir| {
+                fs::rename(dir.join("rounds"), dir.join("away")).expect("moved");
+                symlink("away", dir.join("rounds")).expect("a link");
+            },
+            "has no directory rounds",
+        ),
+    ];
+    for (name, trap, says) in rows {
+        let rebut = Rebut::new();
+        rebut.write("debate.md", &consensus());
+        rebut.expect(5, &with(&["--max-calls", "11"]));
+        trap(&rebut.path(DIR));
+        let read = || {
+            names_in(&rebut.path("debates"))
+                .into_iter()
+                .map(|dir| {
+                    let file = |name: &str| fs::read(rebut.path("debates").join(&dir).join(name)).ok();
+                    (file("state.json"), file("transcript.md"), file("AGENTS.md"))
+                })
+                .collect::<Vec<_>>()
+        };
+        let (before, asked) = (read(), rebut.events("last").len());
+        let refused = rebut.run(&["resume", "last", "--max-calls", "40"]);
+        assert_eq!(refused.code, 2, "{name}: {}", refused.stderr);
+        assert!(
+            refused.stderr.contains(says) && refused.stderr.contains("go to the project where the debate began"),
+            "{name}: {}",
+            refused.stderr
+        );
+        assert_eq!((read(), rebut.events("last").len()), (before, asked), "{name}: nobody was asked and nothing written");
+    }
 }
 
 #[test]

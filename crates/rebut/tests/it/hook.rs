@@ -119,17 +119,37 @@ fn it_stops_the_agent_only_when_told_to_and_only_once() {
 }
 
 #[test]
+fn whoever_is_too_slow_does_not_take_along_what_the_others_found() {
+    let found = json!({"summary": "one thing", "operations": [
+        {"kind": "AddConstraint", "severity": "critical", "target": "env access", "text": "Read DEPLOY_TOKEN only.", "rationale": "because", "confidence": 0.8},
+    ]});
+    let rebut = project(&format!("{ON}\nblock = true\ntimeout = 2"));
+    rebut.write("reviews.md", &script_of(&[("review/security", found.to_string()), ("review/testing", "!timeout".to_owned())]));
+    let output = hook(&rebut, &["claude", "user-prompt-submit"], &told(&rebut, json!({})));
+    assert_eq!(output.code, 2, "{}", output.stderr);
+    assert!(output.stderr.contains("[critical] security: env access: Read DEPLOY_TOKEN only."), "{}", output.stderr);
+    let short = project(&format!("{ON}\ntimeout = 1"));
+    let refused = hook(&short, &["claude", "user-prompt-submit"], &told(&short, json!({})));
+    assert!(refused.code == 1 && refused.stderr.contains("timeout must be 2 to 600 seconds"), "{}", refused.stderr);
+}
+
+#[test]
 fn a_change_is_looked_at_when_the_agent_stops() {
     let git = std::process::Command::new("sh").args(["-c", "command -v git"]).output().expect("a shell");
     let git = String::from_utf8(git.stdout).expect("a path");
     let mut rebut = project(&format!("{ON}\nblock = true"));
     rebut.program("git", &format!("exec {} \"$@\"", git.trim()));
     rebut.set("GIT_CONFIG_NOSYSTEM", "1");
-    rebut.write("app.sh", "echo one\n");
-    let set_up = "git init -q . && git add app.sh && git -c user.name=t -c user.email=t@example.org commit -qm one";
-    let made = std::process::Command::new("sh").args(["-c", set_up]).current_dir(rebut.path("")).status().expect("a shell");
-    assert!(made.success());
+    let shell = |line: &str| {
+        let done = std::process::Command::new("sh").args(["-c", line]).current_dir(rebut.path("")).status().expect("a shell");
+        assert!(done.success(), "{line}");
+    };
     let stop = |more: Value| hook(&rebut, &["claude", "stop"], &told(&rebut, more));
+    // Nothing was ever committed, and all there is is ignored.
+    shell("git init -q . && echo '*' > .git/info/exclude");
+    let nothing = stop(json!({}));
+    assert_eq!((nothing.code, turns(&rebut).len()), (0, 0), "{}", nothing.stderr);
+    shell("rm .git/info/exclude && echo echo one > app.sh && git add . && git -c user.name=t -c user.email=t@example.org commit -qm one");
     assert_eq!((stop(json!({})).code, turns(&rebut).len()), (0, 0), "nothing changed, nobody is asked");
 
     rebut.write("app.sh", "echo two\n");
@@ -137,6 +157,9 @@ fn a_change_is_looked_at_when_the_agent_stops() {
     assert_eq!((again.code, again.stdout.as_str(), turns(&rebut).len()), (0, "", 0), "never twice in a row");
     assert_eq!(stop(json!({})).code, 2);
     assert_eq!(turns(&rebut).len(), 2);
+    // A file that git does not know yet is a change too.
+    shell("git checkout -q app.sh && echo echo three > new.sh");
+    assert_eq!((stop(json!({})).code, turns(&rebut).len()), (2, 4));
     rebut.user_config(&format!("[hook]\n{ON}\n"));
     let told: Value = serde_json::from_str(&stop(json!({})).stdout).expect("JSON");
     assert!(told["systemMessage"].as_str().is_some_and(|words| words.contains("env access")), "{told}");

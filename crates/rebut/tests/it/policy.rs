@@ -68,7 +68,8 @@ fn collect(dir: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
         let path = entry.expect("an entry").path();
         match path.is_dir() {
             true => collect(&path, found),
-            false => drop(found.insert(path.display().to_string(), fs::read(&path).expect("a file"))),
+            // A link may lead nowhere yet.
+            false => drop(found.insert(path.display().to_string(), fs::read(&path).unwrap_or_default())),
         }
     }
 }
@@ -178,6 +179,18 @@ fn nothing_that_leads_to_a_role_is_followed() {
             fs::rename(rebut.path(".rebut/roles/security.md"), rebut.path("reviewers/prompts/security.md")).expect("a file");
             fs::remove_dir(rebut.path(".rebut/roles")).expect("an empty directory");
             symlink(rebut.path("reviewers/prompts"), rebut.path(".rebut/roles")).expect("a link");
+        }),
+        ("a role leads to the file", |rebut| {
+            rebut.write("reviewers/prompts/security.txt", "You look for holes.\n");
+            fs::remove_file(rebut.path(".rebut/roles/security.md")).expect("a file");
+            symlink("../../reviewers/prompts/security.txt", rebut.path(".rebut/roles/security.md")).expect("a link");
+        }),
+        ("a role of another name leads to the file", |rebut| {
+            rebut.write("reviewers/prompts/security.txt", "You look for holes.\n");
+            symlink("../../reviewers/prompts/security.txt", rebut.path(".claude/agents/other.md")).expect("a link");
+        }),
+        ("a role leads to where the file will be", |rebut| {
+            symlink("../../reviewers/prompts/security.txt", rebut.path(".rebut/roles/later")).expect("a link");
         }),
         ("a directory", |rebut| fs::create_dir_all(rebut.path("reviewers/prompts/security.txt")).expect("directories")),
         ("a file in the way", |rebut| rebut.write("reviewers", "mine")),

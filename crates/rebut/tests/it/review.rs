@@ -111,6 +111,9 @@ fn a_change_is_reviewed_without_running_anything_of_the_repository_and_without_s
     git(&rebut, &["init", "-q"]);
     rebut.write("notes.md", "The app works online.\n");
     rebut.write(".env", "KEY=1\n");
+    let all_new = rebut.run(&["review", "--diff", "--dry-run"]);
+    assert!(all_new.code == 0 && all_new.stdout.contains("+The app works online."), "nothing is committed yet: {}", all_new.stderr);
+    assert!(all_new.stderr.contains("left out .env: may hold secrets"), "{}", all_new.stderr);
     // Whatever the repository would like to run leaves a trace.
     rebut.write("trap.sh", "#!/bin/sh\ntouch trapped\ncat \"$1\" 2>/dev/null\n");
     rebut.write(".gitattributes", "*.md diff=trap\n");
@@ -138,6 +141,21 @@ fn a_change_is_reviewed_without_running_anything_of_the_repository_and_without_s
     assert!(!rebut.path("trapped").exists(), "nothing of the repository ran");
     let kept = rebut.holding("hunter2");
     assert_eq!(kept, [rebut.path(".env")], "the secret is only where it was");
+
+    rebut.write("lib/new.md", "A new file.\n");
+    rebut.write("lib/new.env", "KEY=hunter3\n");
+    for (args, is_new) in [(&["review", "--diff", "--dry-run"][..], true), (&["review", "--diff", "main", "--dry-run"], false)] {
+        let seen = rebut.run(args);
+        assert_eq!(
+            seen.stdout.contains("+++ b/lib/new.md\n@@ -0,0 +1,1 @@\n+A new file."),
+            is_new,
+            "{args:?}: {}{}",
+            seen.stdout,
+            seen.stderr
+        );
+        assert_eq!(seen.stderr.contains("left out lib/new.env: may hold secrets"), is_new, "{args:?}: {}", seen.stderr);
+        assert!(!seen.stdout.contains("hunter3"), "{args:?}");
+    }
 
     for (wrong, says) in
         [("nowhere", "git knows no commit `nowhere` here"), ("--output=x", "cannot be a commit"), ("", "cannot be a commit")]

@@ -103,8 +103,14 @@ fn looked_at(app: &App, moment: Moment, told: &Told) -> Result<Option<Input>, Cl
     let input = match moment {
         Moment::Stop => {
             let here = std::env::current_dir().map_err(|error| CliError::file("find", Path::new("."), &error))?;
-            let change = git::change_since(&here, "HEAD", &app.config.deny)?;
-            Input { title: "the change".to_owned(), text: change.text, kind: TextKind::Diff, base: "HEAD".to_owned(), ..Input::default() }
+            let change = git::change_since(&here, git::LAST_COMMIT, &app.config.deny)?;
+            Input {
+                title: "the change".to_owned(),
+                text: change.text,
+                kind: TextKind::Diff,
+                base: git::LAST_COMMIT.to_owned(),
+                ..Input::default()
+            }
         }
         _ => Input { title: "the prompt".to_owned(), text: told.prompt.clone(), ..Input::default() },
     };
@@ -114,8 +120,9 @@ fn looked_at(app: &App, moment: Moment, told: &Told) -> Result<Option<Input>, Cl
 /// Has it reviewed and tells the host; blocks only where that was asked for.
 async fn reviewed(global: &GlobalArgs, hook: &HookSection, (host, moment): (&Host, Moment), input: &Input) -> Result<u8, CliError> {
     // Whatever the configuration says: the strongest setting is the last.
-    let never = ["review.debate.enabled=false", "review.edit=false"].map(str::to_owned);
-    let short = format!("review.timeout_per_agent={}", hook.timeout);
+    let never = ["review.debate.enabled=false", "review.edit=false", "review.min_reviewers=1"].map(str::to_owned);
+    // Less than the whole: whoever is too slow must not take along what the others found.
+    let short = format!("review.timeout_per_agent={}", (hook.timeout * 4 / 5).max(1));
     let app = App::open(global, &[&never[..], &[short]].concat())?;
     let Some(_only_one) = alone(&app)? else { return Ok(0) };
     let Some(result) = review(&app, hook, input).await? else { return Ok(0) };

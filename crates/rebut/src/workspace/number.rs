@@ -1,0 +1,94 @@
+//! The number of a workspace: one that nobody else has, also when two begin at once, and also after a crash.
+
+use crate::error::CliError;
+use std::{
+    fs::{File, TryLockError},
+    path::{Path, PathBuf},
+};
+
+/// The last number there is. What begins with a larger one, a date perhaps, was not numbered here.
+const LAST: u32 = 999_999;
+
+/// Makes the next directory below `debates`: `NNN-SLUG`.
+pub fn next(debates: &Path, slug: &str) -> Result<PathBuf, CliError> {
+    let failed = |error: &std::io::Error| CliError::file("create a workspace in", debates, error);
+    let after = taken(debates)?.into_iter().max().unwrap_or(0) + 1;
+    for number in after..=LAST {
+        // Whoever has this file locked holds the number. It is only taken away once the number is seen by a directory's name, so nobody
+        // can lock another file of that name before; and a crash gives it back.
+        let claim = debates.join(format!(".{number:03}-claimed"));
+        if claim.is_dir() {
+            continue;
+        }
+        let file = File::options().create(true).append(true).open(&claim).map_err(|error| failed(&error))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => continue,
+            Err(TryLockError::Error(error)) => return Err(failed(&error)),
+        }
+        let is_free = !taken(debates)?.contains(&number);
+        let dir = debates.join(format!("{number:03}-{slug}"));
+        if is_free {
+            std::fs::create_dir(&dir).map_err(|error| failed(&error))?;
+        }
+        match std::fs::remove_file(&claim) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(&error)),
+            _ if is_free => return Ok(dir),
+            _ => {}
+        }
+    }
+    Err(CliError::failed(format!("no number is left in {}: {LAST} is the last", debates.display()))
+        .hint("rename the directory with the largest number, or use another place: --debates DIR"))
+}
+
+/// The number of a workspace, told by its name.
+pub fn of(name: &str) -> Option<u32> {
+    let (number, _) = name.split_once('-')?;
+    number.parse().ok().filter(|number| *number <= LAST && name.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// The numbers that are taken below a directory.
+fn taken(debates: &Path) -> Result<Vec<u32>, CliError> {
+    let failed = |error: std::io::Error| CliError::file("read", debates, &error);
+    let mut numbers = Vec::new();
+    for entry in std::fs::read_dir(debates).map_err(failed)? {
+        numbers.extend(of(&entry.map_err(failed)?.file_name().to_string_lossy()));
+    }
+    Ok(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_number_whatever_stands_there() {
+        let rows: &[(&[&str], &[&str], Option<&str>)] = &[
+            (&[], &[], Some("001-x")),
+            (&["007-a", "notes", "-8"], &[], Some("008-x")),
+            (&["18446744073709551615-x", "4294967295-x", "20260131-notes"], &[], Some("001-x")),
+            (&["999999-x"], &[], None),
+            // A crash left a claim, before or after the directory came into being.
+            (&[], &[".001-claimed"], Some("001-x")),
+            (&["001-a"], &[".001-claimed", ".002-claimed"], Some("002-x")),
+        ];
+        for (dirs, claims, expected) in rows {
+            let debates = tempfile::tempdir().expect("a directory");
+            dirs.iter().for_each(|name| std::fs::create_dir(debates.path().join(name)).expect("a directory"));
+            claims.iter().for_each(|name| drop(File::create(debates.path().join(name)).expect("a file")));
+            let made = next(debates.path(), "x").ok();
+            assert_eq!(made, expected.map(|name| debates.path().join(name)), "{dirs:?}");
+            let last = made.map(|_| debates.path().join(".002-claimed"));
+            assert!(last.is_none_or(|claim| !claim.exists()), "{claims:?}: what is used is taken away");
+        }
+    }
+
+    #[test]
+    fn a_number_that_somebody_holds_is_passed_over() {
+        let debates = tempfile::tempdir().expect("a directory");
+        let held = File::create(debates.path().join(".001-claimed")).expect("a file");
+        held.lock().expect("held");
+        assert_eq!(next(debates.path(), "x").expect("made"), debates.path().join("002-x"));
+        drop(held);
+    }
+}
