@@ -9,7 +9,7 @@ pub struct HookArgs {
     /// Which program calls
     #[arg(value_parser = hosts())]
     pub host: String,
-    /// What happens there, in its own words or as `session-start`, `user-prompt-submit`, `stop`
+    /// What happens there, in its own words or as `session-start`, `user-prompt-submit`, `stop`; `skill` when a skill asks
     pub event: String,
 }
 

@@ -136,11 +136,20 @@ fn problem(pinned: &str, dir: &Path, id: Option<DebateId>) -> Option<String> {
     }
     let text = match std::fs::read(dir.join("state.json")) {
         Ok(text) => text,
+        // Broken off before the first word was kept: there is nothing that could be another's.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !Path::new(pinned).is_absolute() && is_fresh(dir) => return None,
         Err(error) => return Some(format!("has no state.json that says whose it is: {error}")),
     };
     let state: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
     let is_own = id.is_some_and(|id| state["debate_id"] == id.to_string());
     (!is_own).then(|| "is not its own: what is there belongs to another debate".to_owned())
+}
+
+/// Whether nothing was kept yet in a directory that was just made.
+fn is_fresh(dir: &Path) -> bool {
+    let names = |dir: &Path| -> std::io::Result<Vec<_>> { std::fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name())).collect() };
+    let is_known = |name: &std::ffi::OsString| name == "rounds" || name == "context.md";
+    names(dir).is_ok_and(|all| all.iter().all(is_known)) && names(&dir.join("rounds")).is_ok_and(|all| all.is_empty())
 }
 
 #[cfg(test)]
@@ -159,6 +168,11 @@ mod tests {
         for dir in [project.path().join("debates/001-x"), project.path().join("plain"), absolute.clone()] {
             make(&dir);
         }
+        // Just made, and not quite.
+        for (dir, file) in [("debates/003-x", "context.md"), ("debates/004-x", "transcript.md")] {
+            std::fs::create_dir_all(project.path().join(dir).join("rounds")).expect("directories");
+            std::fs::write(project.path().join(dir).join(file), "").expect("a file");
+        }
         let absolute = absolute.to_string_lossy();
         let rows = [
             ("debates/001-x", None),
@@ -169,6 +183,8 @@ mod tests {
             ("plain", Some("is no place that rebut makes")),
             ("/", Some("is no place that rebut makes")),
             ("debates/002-x", Some("is not there")),
+            ("debates/003-x", None),
+            ("debates/004-x", Some("has no state.json that says whose it is: No such file or directory (os error 2)")),
         ];
         for (pinned, expected) in rows {
             assert_eq!(problem(pinned, &project.path().join(pinned), Some(id)).as_deref(), expected, "{pinned}");

@@ -100,6 +100,19 @@ fn every_host_is_told_in_its_own_form_and_nobody_debates() {
 }
 
 #[test]
+fn a_skill_is_answered_at_once_without_a_debate_and_never_blocks() {
+    let rebut = project("model = \"script:reviews.md\"\nblock = true");
+    for said in ["Deploy it, and read the environment.".to_owned(), told(&rebut, json!({}))] {
+        let output = hook(&rebut, &["claude", "skill"], &said);
+        assert_eq!(output.code, 0, "{}", output.stderr);
+        assert!(output.stdout.contains("- [high] security: env access: Read DEPLOY_TOKEN only."), "{}", output.stdout);
+    }
+    let mut asked = turns(&rebut);
+    asked.sort();
+    assert_eq!(asked, ["review/security", "review/security", "review/testing", "review/testing"]);
+}
+
+#[test]
 fn it_stops_the_agent_only_when_told_to_and_only_once() {
     let rows: &[(&str, Value, i32)] = &[
         ("block = true", json!({}), 2),

@@ -11,6 +11,8 @@ pub enum Moment {
     Prompt,
     /// The agent believes that it is done.
     Stop,
+    /// A skill of the agent asks, because a person or the agent wanted it: no hook, and the same everywhere.
+    Skill,
 }
 
 /// How a host takes words at a moment. All of them read JSON from standard output when the exit code is 0.
@@ -32,8 +34,12 @@ pub struct Host {
 }
 
 /// Names under which a moment is known everywhere, without dashes and capitals.
-const MOMENTS: &[(Moment, &[&str])] =
-    &[(Moment::Start, &["sessionstart"]), (Moment::Prompt, &["userpromptsubmit", "beforeagent"]), (Moment::Stop, &["stop", "afteragent"])];
+const MOMENTS: &[(Moment, &[&str])] = &[
+    (Moment::Start, &["sessionstart"]),
+    (Moment::Prompt, &["userpromptsubmit", "beforeagent"]),
+    (Moment::Stop, &["stop", "afteragent"]),
+    (Moment::Skill, &["skill"]),
+];
 
 const LIKE_CLAUDE: [(Moment, &str, Form); 3] = [
     (Moment::Start, "SessionStart", Form::Context),
@@ -61,18 +67,13 @@ impl Host {
         HOSTS.iter().find(|host| host.name == name)
     }
 
-    /// Words in the form this host takes at a moment.
-    pub fn said(&self, moment: Moment, words: &str) -> Value {
-        let [start, prompt, stop] = self.events;
-        let (_, event, form) = match moment {
-            Moment::Start => start,
-            Moment::Prompt => prompt,
-            Moment::Stop => stop,
-        };
-        match form {
+    /// Words in the form this host takes at a moment; `None` where it simply reads them.
+    pub fn said(&self, moment: Moment, words: &str) -> Option<Value> {
+        let (_, event, form) = self.events.into_iter().find(|(known, _, _)| *known == moment)?;
+        Some(match form {
             Form::Context => json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": words}}),
             Form::Message => json!({"systemMessage": words}),
-        }
+        })
     }
 }
 

@@ -53,7 +53,7 @@ pub async fn run(global: &GlobalArgs, args: HookArgs) -> Result<u8, CliError> {
         let known = host.events.map(|(_, name, _)| name).join(", ");
         CliError::failed(format!("{} has no event `{}` here", host.name, args.event)).hint(format!("known: {known}"))
     })?;
-    let told = read();
+    let told = read(moment);
     let global = settled(global)?;
     if let Ok(told) = &told
         && told.cwd.is_dir()
@@ -61,7 +61,8 @@ pub async fn run(global: &GlobalArgs, args: HookArgs) -> Result<u8, CliError> {
         std::env::set_current_dir(&told.cwd).map_err(|error| CliError::file("enter", &told.cwd, &error))?;
     }
     let app = App::open(&global, &[])?;
-    if !app.config.hook.enabled {
+    // A hook comes by itself and must have been wanted before; a skill was asked for just now.
+    if !app.config.hook.enabled && moment != Moment::Skill {
         return Ok(0);
     }
     let told = told?;
@@ -70,18 +71,21 @@ pub async fn run(global: &GlobalArgs, args: HookArgs) -> Result<u8, CliError> {
         Moment::Start => say(host, moment, &greeting(&app.config.hook)),
         // The agent goes on because of an earlier hook: once more would be a circle.
         Moment::Stop if told.stop_hook_active => Ok(0),
-        Moment::Prompt | Moment::Stop => match looked_at(&app, moment, &told)? {
+        Moment::Prompt | Moment::Stop | Moment::Skill => match looked_at(&app, moment, &told)? {
             Some(input) => reviewed(&global, &app.config.hook, (host, moment), &input).await,
             None => Ok(0),
         },
     }
 }
 
-/// What the host says on standard input.
-fn read() -> Result<Told, CliError> {
+/// What the host says on standard input. A skill may hand over the bare text.
+fn read(moment: Moment) -> Result<Told, CliError> {
     let mut text = Vec::new();
     let read = std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut text);
     read.map_err(|error| CliError::failed(format!("cannot read standard input: {error}")))?;
+    if moment == Moment::Skill && serde_json::from_slice::<Told>(&text).is_err() {
+        return Ok(Told { prompt: String::from_utf8_lossy(&text).into_owned(), ..Told::default() });
+    }
     serde_json::from_slice(&text).map_err(|error| CliError::failed(format!("what the host said is not as expected: {error}")))
 }
 
@@ -101,7 +105,9 @@ fn greeting(hook: &HookSection) -> String {
 /// What there is to look at; nothing if nothing was said or changed.
 fn looked_at(app: &App, moment: Moment, told: &Told) -> Result<Option<Input>, CliError> {
     let input = match moment {
-        Moment::Stop => {
+        // A skill without a text means the change.
+        Moment::Skill if !told.prompt.trim().is_empty() => prompt(told),
+        Moment::Stop | Moment::Skill => {
             let here = std::env::current_dir().map_err(|error| CliError::file("find", Path::new("."), &error))?;
             let change = git::change_since(&here, git::LAST_COMMIT, &app.config.deny)?;
             Input {
@@ -112,9 +118,13 @@ fn looked_at(app: &App, moment: Moment, told: &Told) -> Result<Option<Input>, Cl
                 ..Input::default()
             }
         }
-        _ => Input { title: "the prompt".to_owned(), text: told.prompt.clone(), ..Input::default() },
+        Moment::Start | Moment::Prompt => prompt(told),
     };
     Ok(Some(input).filter(|input| !input.text.trim().is_empty()))
+}
+
+fn prompt(told: &Told) -> Input {
+    Input { title: "the prompt".to_owned(), text: told.prompt.clone(), ..Input::default() }
 }
 
 /// Has it reviewed and tells the host; blocks only where that was asked for.
@@ -127,9 +137,10 @@ async fn reviewed(global: &GlobalArgs, hook: &HookSection, (host, moment): (&Hos
     let Some(_only_one) = alone(&app)? else { return Ok(0) };
     let Some(result) = review(&app, hook, input).await? else { return Ok(0) };
     let words = words(&result);
-    let blocks = hook.block && result.worst().is_some_and(|worst| worst >= hook.fail_on);
+    // Whoever asked by a skill reads the answer anyway.
+    let blocks = hook.block && moment != Moment::Skill && result.worst().is_some_and(|worst| worst >= hook.fail_on);
     match (blocks, result.merged.is_empty()) {
-        (_, true) => Ok(0),
+        (_, true) if moment != Moment::Skill => Ok(0),
         (true, _) => {
             eprintln!("{words}");
             Ok(BLOCK)
@@ -194,7 +205,13 @@ fn words(result: &ReviewResult) -> String {
 }
 
 fn say(host: &Host, moment: Moment, words: &str) -> Result<u8, CliError> {
-    let json = serde_json::to_string(&host.said(moment, words)).map_err(|error| CliError::failed(error.to_string()))?;
-    output::print(&format!("{}\n", rebut_engine::clean::json_for_terminal(&json)))?;
+    let text = match host.said(moment, words) {
+        Some(json) => {
+            let json = serde_json::to_string(&json).map_err(|error| CliError::failed(error.to_string()))?;
+            rebut_engine::clean::json_for_terminal(&json).into_owned()
+        }
+        None => rebut_engine::clean::for_people(words).into_owned(),
+    };
+    output::print(&format!("{text}\n"))?;
     Ok(0)
 }
