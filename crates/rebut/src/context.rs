@@ -50,6 +50,8 @@ const MOST_BYTES: usize = 512 * 1024;
 pub struct Gathered {
     /// The text, each file under its name.
     pub text: String,
+    /// The white space with which the last file ended; the text is without it.
+    pub end: String,
     /// Files that were taken.
     pub taken: Vec<PathBuf>,
     /// Files that were left out of a directory, with the reason.
@@ -133,7 +135,9 @@ impl Gathered {
         if titled {
             self.text.push_str(&format!("=== {name} ===\n"));
         }
-        self.text.push_str(text.trim_end());
+        let (text, end) = text.split_at(text.trim_end().len());
+        self.text.push_str(text);
+        end.clone_into(&mut self.end);
         if self.text.len() > MOST_BYTES {
             let message = format!("the context is larger than {} KiB at {name}", MOST_BYTES / 1024);
             return Err(CliError::usage(message).hint("give the judges the relevant parts only"));

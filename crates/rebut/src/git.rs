@@ -3,9 +3,11 @@
 mod untracked;
 
 use crate::{context::is_denied, error::CliError};
+use rebut_engine::clean::on_one_line;
 use std::{
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Output},
 };
 
 /// A change to review.
@@ -40,6 +42,20 @@ const QUIET: &[&str] = &[
     "diff.external=",
     "-c",
     "core.quotePath=false",
+];
+
+/// How every diff is asked for: by git alone, whole, from the top, and without a look into the working trees of submodules.
+const DIFF: &[&str] = &[
+    "diff",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-renames",
+    "--no-relative",
+    "--no-color",
+    "--submodule=short",
+    "--ignore-submodules=dirty",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
 ];
 
 /// The change of the working tree in `dir` since `base`, without files that may hold secrets. Since the last commit, files that git does
@@ -84,20 +100,34 @@ fn top(dir: &Path) -> Result<PathBuf, CliError> {
 }
 
 /// The names of the changed files: those that may be sent, and those that may not.
-fn changed_files(dir: &Path, commit: &str, deny: &[String]) -> Result<(Vec<String>, Vec<String>), CliError> {
-    let listed = git(dir, &["diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--name-only", "-z", commit, "--"])?;
-    let names = succeeded("list the changed files", listed)?;
-    let names = names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned);
-    Ok(names.partition(|name| !is_denied(Path::new(name), deny)))
+fn changed_files(dir: &Path, commit: &str, deny: &[String]) -> Result<(Vec<OsString>, Vec<String>), CliError> {
+    let listed = git(dir, &[DIFF, &["--name-only", "-z", commit, "--"]].concat())?;
+    let names = bytes_of("list the changed files", listed)?;
+    let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(name_of);
+    let (taken, left_out): (Vec<OsString>, Vec<OsString>) = names.partition(|name| !is_denied(Path::new(name), deny));
+    Ok((taken, left_out.iter().map(|name| on_one_line(&name.to_string_lossy())).collect()))
 }
 
-fn diff(dir: &Path, commit: &str, files: &[String]) -> Result<String, CliError> {
+/// A name as the file system has it, which need not be UTF-8: a name that is not the file's own finds nothing.
+#[cfg(unix)]
+fn name_of(bytes: &[u8]) -> OsString {
+    <OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes).to_owned()
+}
+
+#[cfg(not(unix))]
+fn name_of(bytes: &[u8]) -> OsString {
+    String::from_utf8_lossy(bytes).into_owned().into()
+}
+
+fn diff(dir: &Path, commit: &str, files: &[OsString]) -> Result<String, CliError> {
     // Names are given from the top of the repository, and mean themselves.
-    let files = files.iter().map(|file| format!(":(top,literal){file}"));
-    let fixed =
-        ["diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", commit, "--"];
-    let args: Vec<String> = fixed.into_iter().map(str::to_owned).chain(files).collect();
-    let text = succeeded("show the change", git(dir, &args.iter().map(String::as_str).collect::<Vec<_>>())?)?;
+    let files = files.iter().map(|file| {
+        let mut exact = OsString::from(":(top,literal)");
+        exact.push(file);
+        exact
+    });
+    let args: Vec<OsString> = DIFF.iter().copied().chain([commit, "--"]).map(OsString::from).chain(files).collect();
+    let text = succeeded("show the change", git(dir, &args)?)?;
     if text.len() > MOST_BYTES {
         let message = format!("the change is larger than {} KiB", MOST_BYTES / 1024);
         return Err(CliError::usage(message).hint("review it in parts: --diff against a later commit, or a file with a part of the diff"));
@@ -105,19 +135,68 @@ fn diff(dir: &Path, commit: &str, files: &[String]) -> Result<String, CliError> 
     Ok(text)
 }
 
-fn git(dir: &Path, args: &[&str]) -> Result<std::process::Output, CliError> {
+/// Runs git without anything of the repository's own.
+fn git(dir: &Path, args: &[impl AsRef<OsStr>]) -> Result<Output, CliError> {
+    let mut command = quiet(dir);
+    without_filters(&mut command, &filters(dir)?);
+    output(command.args(args))
+}
+
+/// Git with no hooks, no helpers, no programs of the environment, and no way to any other repository.
+fn quiet(dir: &Path) -> Command {
     let mut command = Command::new("git");
-    command.args(QUIET).args(args).current_dir(dir).stdin(std::process::Stdio::null());
+    command.args(QUIET).current_dir(dir).stdin(std::process::Stdio::null());
     for name in ["GIT_EXTERNAL_DIFF", "GIT_PAGER", "PAGER", "GIT_DIFF_OPTS"] {
         command.env_remove(name);
     }
+    // What is missing in a partial clone is not fetched: the repository says from where, and that may be a program.
+    command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none");
     command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
+    command
+}
+
+/// The filters any configuration names: programs that git would run over the files it compares. Asking for them runs none.
+fn filters(dir: &Path) -> Result<Vec<OsString>, CliError> {
+    let listed = output(quiet(dir).args(["config", "-z", "--name-only", "--get-regexp", r"^filter\."]))?;
+    // `filter.NAME.clean`; the name may hold dots itself.
+    let names = listed.stdout.split(|byte| *byte == 0).filter_map(|key| {
+        let end = key.iter().rposition(|byte| *byte == b'.')?;
+        key.get(b"filter.".len()..end).map(name_of)
+    });
+    let mut names: Vec<OsString> = names.collect();
+    names.dedup();
+    Ok(names)
+}
+
+/// Empties filters by the environment, where a name may hold `=`; what the environment sets already stays.
+fn without_filters(command: &mut Command, filters: &[OsString]) {
+    let known = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
+    let settings = [(".clean", ""), (".smudge", ""), (".process", ""), (".required", "false")];
+    let all = filters.iter().flat_map(|name| settings.map(|(setting, value)| (name, setting, value)));
+    let mut count = known;
+    for (name, setting, value) in all {
+        let mut key = OsString::from("filter.");
+        key.push(name);
+        key.push(setting);
+        command.env(format!("GIT_CONFIG_KEY_{count}"), key).env(format!("GIT_CONFIG_VALUE_{count}"), value);
+        count += 1;
+    }
+    if count > known {
+        command.env("GIT_CONFIG_COUNT", count.to_string());
+    }
+}
+
+fn output(command: &mut Command) -> Result<Output, CliError> {
     command.output().map_err(|error| CliError::failed(format!("cannot run git: {error}")).hint("install git, or review a file"))
 }
 
-fn succeeded(doing: &str, output: std::process::Output) -> Result<String, CliError> {
+fn succeeded(doing: &str, output: Output) -> Result<String, CliError> {
+    bytes_of(doing, output).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn bytes_of(doing: &str, output: Output) -> Result<Vec<u8>, CliError> {
     if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        return Ok(output.stdout);
     }
     Err(CliError::failed(format!("git could not {doing}: {}", first_line(&output.stderr))))
 }

@@ -24,6 +24,7 @@ mod paint;
 mod panel;
 mod place;
 mod proposals;
+mod replacing;
 mod roles;
 mod text;
 mod workspace;

@@ -4,7 +4,7 @@ use crate::{
     agent::Agent,
     debate::{Ask, Debate, Said, Step},
     error::Halt,
-    family::family_of,
+    family::{families, family_of},
     outcome::Absence,
     reply::Reply,
 };
@@ -101,10 +101,10 @@ pub async fn in_both_orders<R: Comparison>(
     }
 }
 
-/// Whether a judge's model is of the family of one of those it judges.
+/// Whether a judge's model is of the family of one of those it judges. Scripts, people and the rehearsal have none.
 pub fn judges_own_family<'a>(judge: &Agent, sides: impl IntoIterator<Item = &'a Agent>) -> bool {
-    let family = family_of(&judge.model);
-    sides.into_iter().any(|side| family_of(&side.model) == family)
+    let family = families(std::slice::from_ref(judge));
+    sides.into_iter().any(|side| family.iter().any(|family| *family == family_of(&side.model)))
 }
 
 #[cfg(test)]
@@ -121,6 +121,22 @@ mod tests {
     impl Comparison for Place {
         fn better(&self) -> Option<usize> {
             self.0
+        }
+    }
+
+    #[test]
+    fn only_models_have_a_family_to_judge() {
+        let agent = |model: &str| crate::agent::Role::built_in("risk").expect("a role").played_by(model);
+        let rows = [
+            ("openai:gpt-5", ["openrouter:openai/gpt-4o", "anthropic:claude-x"], true),
+            ("openai:gpt-5", ["anthropic:claude-x", "mistral:large"], false),
+            ("ollama:nameless", ["ollama:nameless", "ollama:other"], true),
+            ("script:s.md", ["script:s.md", "script:s.md"], false),
+            ("rehearsal", ["rehearsal", "rehearsal"], false),
+            ("human", ["human", "openai:gpt-5"], false),
+        ];
+        for (judge, sides, expected) in rows {
+            assert_eq!(judges_own_family(&agent(judge), &sides.map(agent)), expected, "{judge} of {sides:?}");
         }
     }
 

@@ -8,7 +8,7 @@ use crate::{
         audit::TIE,
         locate::Spot,
         operations::Merged,
-        reading::{place_words, spots},
+        reading::{place_words, ruling_on, silent_reviewers, spots},
         result::counted,
     },
     view::View,
@@ -20,6 +20,11 @@ pub const MARKER: &str = "<!-- rebut:review -->";
 
 /// Hosts take comments up to some size; a longer one says what is left out.
 const MOST_BYTES: usize = 60_000;
+
+/// A comment for a change in which there was nothing to review, so that none of an earlier run stays.
+pub fn empty_comment(why: &str) -> String {
+    format!("{MARKER}\n**rebut review**: nothing to review: {}\n", md(why))
+}
 
 /// A review as a comment; an error in words for anything that is none.
 pub fn comment(view: &View) -> Result<String, String> {
@@ -49,7 +54,7 @@ pub fn comment(view: &View) -> Result<String, String> {
         let _ = writeln!(text, "\n{} left out; see the report.", counted(left_out, "operation"));
     }
     for conflict in &result.conflicts {
-        let block = details(&result, conflict);
+        let block = details(view, &result, conflict);
         if text.len() + block.len() <= MOST_BYTES {
             text.push_str(&block);
         }
@@ -60,8 +65,13 @@ pub fn comment(view: &View) -> Result<String, String> {
 fn first_line(view: &View, result: &ReviewResult) -> String {
     let mut parts: Vec<String> =
         result.by_severity().into_iter().map(|(severity, count)| format!("{count} {}", severity.as_str())).collect();
+    let silent = silent_reviewers(view, result);
     if parts.is_empty() {
-        parts.push("nothing to change".to_owned());
+        // Who is missing does not agree.
+        parts.push(if silent == 0 { "nothing to change" } else { "nothing found" }.to_owned());
+    }
+    if silent > 0 {
+        parts.push(format!("{} missing", counted(silent, "reviewer")));
     }
     if !result.conflicts.is_empty() {
         parts.push(counted(result.conflicts.len(), "conflict"));
@@ -86,7 +96,7 @@ fn finding(merged: &Merged, spot: Option<Spot>) -> String {
     )
 }
 
-fn details(result: &ReviewResult, conflict: &crate::facts::Conflict) -> String {
+fn details(view: &View, result: &ReviewResult, conflict: &crate::facts::Conflict) -> String {
     let mut text =
         format!("\n<details><summary>{} {}: {}</summary>\n\n", conflict.id, md(&conflict.description), conflict.agents.join(" ✕ "));
     for id in &conflict.operations {
@@ -98,9 +108,8 @@ fn details(result: &ReviewResult, conflict: &crate::facts::Conflict) -> String {
     for dropped in result.dropped.iter().filter(|dropped| conflict.operations.contains(&dropped.operation)) {
         let _ = writeln!(text, "- dropped {}: {}", md(&dropped.operation), md(&dropped.because));
     }
-    let judged = result.debate.iter().flat_map(|debate| &debate.pairs).find(|pair| pair.conflict == conflict.description);
-    if let Some(pair) = judged {
-        let winner = if pair.winner == TIE { TIE.to_owned() } else { format!("{} argued better", md(&pair.winner)) };
+    if let Some(ruling) = ruling_on(view, conflict) {
+        let winner = ruling.winner.as_deref().map_or_else(|| TIE.to_owned(), |winner| format!("{} argued better", md(winner)));
         let _ = writeln!(text, "- debated: {winner} (logged only, the merge does not depend on it)");
     }
     text.push_str("\n</details>\n");

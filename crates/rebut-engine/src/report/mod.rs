@@ -8,8 +8,8 @@ mod markdown;
 mod sarif;
 
 pub use adr::adr;
-pub use comment::{MARKER, comment};
+pub use comment::{MARKER, comment, empty_comment};
 pub use document::{Document, document, yaml};
 pub use html::{chart, html};
 pub use markdown::{judge_file, markdown, transcript};
-pub use sarif::sarif;
+pub use sarif::{empty_sarif, sarif};

@@ -18,6 +18,38 @@ pub fn sarif(view: &View) -> Result<String, String> {
     let rules = rules(&result);
     let places = spots(view, &result);
     let results: Vec<Value> = result.merged.iter().zip(places).map(|(merged, spot)| finding(merged, spot, &rules)).collect();
+    log(&rules, results, invocation(view))
+}
+
+/// A log without findings, for when there was nothing to review: what reads it learns that nothing is left of an earlier run.
+pub fn empty_sarif(why: &str) -> Result<String, String> {
+    let said = notification("note", &format!("nothing to review: {why}"));
+    log(&[], Vec::new(), json!({"executionSuccessful": true, "toolExecutionNotifications": [said]}))
+}
+
+/// How the review went: who is missing, which limit was met, whether models spoke at all. Without all of that, few findings look like few faults.
+fn invocation(view: &View) -> Value {
+    let mut said = Vec::new();
+    let outcome = view.outcome.as_ref();
+    for absence in outcome.iter().flat_map(|outcome| &outcome.degraded) {
+        said.push(notification("warning", &format!("missing: {} ({} at {})", absence.agent, absence.reason, absence.turn)));
+    }
+    if let Some(stop) = outcome.and_then(|outcome| outcome.stopped.as_ref()) {
+        said.push(notification("error", &format!("stopped: {}", stop.why)));
+    }
+    let is_whole = said.is_empty();
+    let is_rehearsal = view.started.as_ref().is_some_and(|started| started.rehearsal);
+    if is_rehearsal {
+        said.push(notification("warning", "rehearsal: the built-in speaker answered, not a model"));
+    }
+    json!({"executionSuccessful": is_whole, "toolExecutionNotifications": said, "properties": {"rehearsal": is_rehearsal}})
+}
+
+fn notification(level: &str, text: &str) -> Value {
+    json!({"level": level, "message": {"text": on_one_line(text)}})
+}
+
+fn log(rules: &[Rule], results: Vec<Value>, invocation: Value) -> Result<String, String> {
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -27,6 +59,7 @@ pub fn sarif(view: &View) -> Result<String, String> {
                 "version": env!("CARGO_PKG_VERSION"),
                 "rules": rules.iter().map(|rule| rule.json()).collect::<Vec<_>>(),
             }},
+            "invocations": [invocation],
             "columnKind": "utf16CodeUnits",
             "results": results,
         }],
@@ -129,10 +162,13 @@ fn physical(spot: Spot) -> Option<Value> {
     Some(json!({"physicalLocation": place}))
 }
 
-/// A path as a relative URI: slashes between its parts, everything unusual encoded.
+/// A path as a relative URI: slashes between its parts, everything unusual encoded. Where on a machine a file lies is nobody's business.
 fn uri(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());
-    for byte in path.replace('\\', "/").trim_start_matches("./").bytes() {
+    let path = path.replace('\\', "/");
+    let is_absolute = path.starts_with('/') || path.as_bytes().get(1..3) == Some(b":/");
+    let path = if is_absolute { path.rsplit('/').next().unwrap_or_default() } else { path.trim_start_matches("./") };
+    for byte in path.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => uri.push(char::from(byte)),
             byte => uri.push_str(&format!("%{byte:02X}")),
@@ -147,7 +183,14 @@ mod tests {
 
     #[test]
     fn paths_become_uris() {
-        let rows = [("src/a.rs", "src/a.rs"), ("./p q.md", "p%20q.md"), ("a\\b", "a/b"), ("ü#?.md", "%C3%BC%23%3F.md")];
+        let rows = [
+            ("src/a.rs", "src/a.rs"),
+            ("./p q.md", "p%20q.md"),
+            ("a\\b", "a/b"),
+            ("/home/me/p q.md", "p%20q.md"),
+            ("C:\\me\\p.md", "p.md"),
+            ("ü#?.md", "%C3%BC%23%3F.md"),
+        ];
         for (path, expected) in rows {
             assert_eq!(uri(path), expected);
         }

@@ -4,7 +4,7 @@ use rebut_engine::{
     Desk, DeskOptions,
     budget::Caps,
     event::Limits,
-    formats::review::{AuditEntry, audit_entry},
+    formats::review::{AuditEntry, audit_entry, reading},
     memory::MemoryStore,
     model::{Answer, Fault, Model, Models, Request},
     outcome::Ending,
@@ -125,6 +125,7 @@ async fn an_audit_entry_counts_the_debates_tokens_and_has_no_log_without_one() {
         let json = serde_json::to_value(entry(&run(none).await.0)).expect("well-formed");
         assert_eq!(json["debate_log"], Value::Null, "{none}");
         assert!(json["cost"]["input_tokens"].as_u64().is_some_and(|tokens| tokens > 100), "{none}: {json}");
+        assert!(["debate_id", "at"].iter().all(|key| json[key].as_str().is_some_and(|said| said.len() > 10)), "{none}: {json}");
     }
     let (off, on) = (entry(&run("conflict-debate-off").await.0), entry(&run("debate-on").await.0));
     let log = on.debate_log.clone().expect("a log");
@@ -181,6 +182,67 @@ async fn sarif_has_what_its_schema_requires() {
     let place = &first["locations"][0]["physicalLocation"];
     assert_eq!((&place["artifactLocation"]["uri"], &place["region"]["startLine"]), (&"src/deploy.rs".into(), &3.into()));
     assert!(report::sarif(&run("too-few").await.0).is_err(), "without a result there is nothing to write");
+    let empty: Value = serde_json::from_str(&report::empty_sarif("nothing changed").expect("a log")).expect("well-formed");
+    assert_eq!((&empty["version"], &empty["runs"][0]["results"]), (&"2.1.0".into(), &Value::Array(Vec::new())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn reports_say_who_is_missing_and_that_it_was_a_rehearsal() {
+    let told = |view: &View| {
+        let log: Value = serde_json::from_str(&report::sarif(view).expect("a review")).expect("well-formed");
+        let went = log["runs"][0]["invocations"][0].clone();
+        let said = went["toolExecutionNotifications"].as_array().expect("a list").clone();
+        assert!(said.iter().all(|said| ["note", "warning", "error"].contains(&said["level"].as_str().expect("a level"))), "{went}");
+        let said: Vec<String> = said.iter().map(|said| said["message"]["text"].as_str().expect("a text").to_owned()).collect();
+        (went["executionSuccessful"].as_bool(), went["properties"]["rehearsal"].as_bool(), said.join("; "))
+    };
+    let (mut whole, _) = run("no-operations").await;
+    assert_eq!(told(&whole), (Some(true), Some(false), String::new()));
+    let whole_comment = report::comment(&whole).expect("a review");
+    assert!(whole_comment.contains("**rebut review**: nothing to change · ") && !whole_comment.contains("missing"), "{whole_comment}");
+
+    Arc::make_mut(whole.started.as_mut().expect("a start")).rehearsal = true;
+    assert_eq!(told(&whole), (Some(true), Some(true), "rehearsal: the built-in speaker answered, not a model".to_owned()));
+    // The same with one more who was asked and is not in the result.
+    let started = Arc::make_mut(whole.started.as_mut().expect("a start"));
+    let mut silent = started.agents[0].clone();
+    silent.name = "silent".into();
+    started.agents.push(silent);
+    let comment = report::comment(&whole).expect("a review");
+    assert!(
+        comment.contains("**rebut review**: nothing found · 1 reviewer missing · ") && !comment.contains("nothing to change"),
+        "{comment}"
+    );
+
+    let (missing, _) = run("reviewer-missing").await;
+    let (went, _, said) = told(&missing);
+    assert!(went == Some(false) && said.starts_with("missing: ") && said.contains("review/"), "{said}");
+    assert!(report::comment(&missing).expect("a review").lines().nth(1).is_some_and(|line| line.contains(" · 1 reviewer missing · ")));
+    let (went, _, said) = told(&run_within("debate-on", Some(3)).await.0);
+    assert!(went == Some(false) && said.starts_with("stopped: "), "{said}");
+}
+
+/// Two pairs about the same in the same words: each keeps its own verdict, and what was joined is counted.
+#[tokio::test(start_paused = true)]
+async fn conflicts_are_told_apart_by_their_names() {
+    let (mut view, _) = run("one-target-twice").await;
+    let comment = report::comment(&view).expect("a review");
+    let blocks: Vec<&str> = comment.split("<details>").skip(1).collect();
+    let [first, second] = blocks.as_slice() else { panic!("two conflicts: {comment}") };
+    assert!(first.contains(": security ✕ testing<") && first.contains("debated: security argued better"), "{first}");
+    assert!(second.contains(": clarity ✕ testing<") && second.contains("debated: testing argued better"), "{second}");
+    let all = std::mem::take(&mut view.verdicts);
+    view.verdicts = all.into_iter().filter(|ruling| ruling.about.starts_with("C1 ")).collect();
+    assert_eq!(report::comment(&view).expect("a review").matches("debated: ").count(), 1, "what was not debated is not called so");
+
+    let merged = |view: &View| reading::lines(view).into_iter().find(|line| line.starts_with("MERGED")).expect("a line");
+    assert!(merged(&view).starts_with("MERGED 3 of 5 operations"), "{}", merged(&view));
+    view.outcome = None;
+    assert_eq!(merged(&view), "MERGED 3 of 5 operations", "interrupted, it is the same");
+
+    let (failed, _) = run("failed-pair").await;
+    let line = reading::lines(&failed).into_iter().find(|line| line.contains("failed: ")).expect("a failed pair");
+    assert!(line.starts_with("Pair C"), "{line}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,19 +6,21 @@ use super::{
 };
 use crate::{
     app::App,
-    cli::{GlobalArgs, Level, ReviewArgs},
+    cli::{Form, GlobalArgs, Level, ReviewArgs},
     context,
     error::CliError,
     git, output,
     paint::Paint,
+    replacing,
 };
 use rebut_engine::{
-    clean::{for_people, json_for_terminal, on_one_line},
+    clean::{json_for_terminal, on_one_line},
     formats::review::{Config, EDITOR, FORMAT, Input, JUDGE, ReviewResult, Severity, TextKind, audit_entry, is_reviewer},
+    report,
     view::View,
 };
 use std::{
-    io::{IsTerminal, Write},
+    io::IsTerminal,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -33,15 +35,12 @@ const REVIEWERS: [&str; 4] = ["security", "testing", "clarity", "performance"];
 pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<u8, CliError> {
     let app = App::open(global, &settings(&args))?;
     output::check_files(&args.run.output, "review")?;
-    if let Some(dir) = &args.write {
-        output::check_dir(dir)?;
+    if let Some(dir) = args.write.as_ref().filter(|_| !is_only_shown(&args)) {
+        replacing::check_dir(dir)?;
     }
-    let Some(input) = input(&app, &args)? else {
-        if args.run.output.json {
-            output::print_json(&serde_json::Value::Null)?;
-        }
-        eprintln!("nothing to review: nothing changed");
-        return Ok(0);
+    let input = match input(&app, &args)? {
+        Found::Text(input) => input,
+        Found::Nothing(why) => return nothing(&args, why),
     };
     let config = app.config.format(FORMAT.name)?;
     let typed = Config::parse(&config).map_err(CliError::usage)?;
@@ -67,6 +66,34 @@ pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<u8, CliError> 
         write_files(&app, &view, &input, dir)?;
     }
     Ok(exit_code(code, &view, &args))
+}
+
+/// Whether nobody is asked, and so nothing is written.
+fn is_only_shown(args: &ReviewArgs) -> bool {
+    args.run.dry_run || args.run.estimate
+}
+
+/// What there is to review.
+enum Found {
+    Text(Input),
+    /// Nothing, and why.
+    Nothing(&'static str),
+}
+
+/// Ends where there is nothing to review. What reads the files of the run before must not take their findings for today's.
+fn nothing(args: &ReviewArgs, why: &str) -> Result<u8, CliError> {
+    if args.run.output.json {
+        output::print_json(&serde_json::Value::Null)?;
+    }
+    eprintln!("nothing to review: {why}");
+    for file in args.run.output.output.iter().filter(|_| !is_only_shown(args)) {
+        match output::form_of(file)? {
+            Form::Sarif => output::write(file, &report::empty_sarif(why).map_err(CliError::failed)?)?,
+            Form::Comment => output::write(file, &report::empty_comment(why))?,
+            _ => eprintln!("{} was not written: there is no review to report", file.display()),
+        }
+    }
+    Ok(0)
 }
 
 /// Flags that are settings.
@@ -103,7 +130,7 @@ fn is_needed(role: &str, config: &Config, kind: TextKind) -> bool {
 }
 
 /// What is reviewed; nothing if nothing changed.
-fn input(app: &App, args: &ReviewArgs) -> Result<Option<Input>, CliError> {
+fn input(app: &App, args: &ReviewArgs) -> Result<Found, CliError> {
     if let Some(base) = &args.diff {
         return change(app, base);
     }
@@ -123,15 +150,23 @@ fn input(app: &App, args: &ReviewArgs) -> Result<Option<Input>, CliError> {
         let what = if from_stdin { "standard input".to_owned() } else { file.display().to_string() };
         return Err(CliError::usage(format!("{what} is empty; there is nothing to review")));
     }
-    let shown = if from_stdin { String::new() } else { file.display().to_string() };
+    let shown = if from_stdin { String::new() } else { from_here(&file).display().to_string() };
     let title = if from_stdin { "standard input".to_owned() } else { shown.clone() };
-    Ok(Some(Input { title, text: gathered.text, file: shown, ..Input::default() }))
+    let text = gathered.text + &gathered.end;
+    Ok(Found::Text(Input { title, text, file: shown, ..Input::default() }))
 }
 
 /// So many files that are left out are named.
 const MOST_NAMED: usize = 20;
 
-fn change(app: &App, base: &str) -> Result<Option<Input>, CliError> {
+/// A path as it is seen from the current directory, if it lies below it.
+fn from_here(file: &Path) -> PathBuf {
+    let here = std::env::current_dir().ok();
+    let below = here.and_then(|here| file.strip_prefix(here).ok().map(Path::to_path_buf));
+    below.unwrap_or_else(|| file.to_owned())
+}
+
+fn change(app: &App, base: &str) -> Result<Found, CliError> {
     let here = std::env::current_dir().map_err(|error| CliError::failed(format!("cannot tell where we are: {error}")))?;
     let change = git::change_since(&here, base, &app.config.deny)?;
     for (file, why) in change.left_out.iter().take(MOST_NAMED) {
@@ -141,10 +176,11 @@ fn change(app: &App, base: &str) -> Result<Option<Input>, CliError> {
         eprintln!("left out {more} more files");
     }
     if change.text.trim().is_empty() {
-        return Ok(None);
+        let is_all_denied = !change.left_out.is_empty();
+        return Ok(Found::Nothing(if is_all_denied { "all that changed was left out" } else { "nothing changed" }));
     }
     let title = format!("changes since {base}");
-    Ok(Some(Input { title, text: change.text, kind: TextKind::Diff, base: base.to_owned(), file: String::new() }))
+    Ok(Found::Text(Input { title, text: change.text, kind: TextKind::Diff, base: base.to_owned(), file: String::new() }))
 }
 
 /// Writes the revised text, what changed in it, and the audit entry. A review without a result leaves no files.
@@ -155,16 +191,15 @@ fn write_files(app: &App, view: &View, input: &Input, dir: &Path) -> Result<(), 
     let mut written = Vec::new();
     if let Some(edited) = &result.edited {
         let (merged, diff) = (dir.join(format!("{name}.merged.md")), dir.join(format!("{name}.diff")));
-        let edited = format!("{}\n", for_people(edited).trim_end());
-        output::write(&merged, &edited)?;
-        let before = format!("{}\n", input.text.trim_end());
-        let shown = if input.file.is_empty() { "standard input" } else { &input.file };
-        output::write(&diff, &unified(&before, &edited, shown, &format!("{name}.merged.md")))?;
+        // Files, not a terminal: the text as the editor gave it, and what really differs.
+        replacing::replace(&merged, edited.as_bytes())?;
+        let shown = if input.file.is_empty() { "standard input".to_owned() } else { on_one_line(&input.file) };
+        replacing::replace(&diff, unified(&input.text, edited, &shown, &format!("{name}.merged.md")).as_bytes())?;
         written.extend([merged, diff]);
     }
     let audit = dir.join("audit.ndjson");
     let entry = serde_json::to_string(&entry).map_err(|error| CliError::failed(error.to_string()))?;
-    append_line(&audit, &json_for_terminal(&entry))?;
+    replacing::append_line(&audit, &json_for_terminal(&entry))?;
     written.push(audit);
     if !app.global.quiet {
         let names: Vec<String> = written.iter().map(|file| file.display().to_string()).collect();
@@ -175,13 +210,6 @@ fn write_files(app: &App, view: &View, input: &Input, dir: &Path) -> Result<(), 
 
 fn unified(before: &str, after: &str, old_name: &str, new_name: &str) -> String {
     similar::TextDiff::from_lines(before, after).unified_diff().context_radius(3).header(old_name, new_name).to_string()
-}
-
-/// Adds one line in one write, so that two reviews that end together do not mix theirs.
-fn append_line(file: &Path, line: &str) -> Result<(), CliError> {
-    let failed = |error: std::io::Error| CliError::file("write", file, &error);
-    let mut open = std::fs::OpenOptions::new().append(true).create(true).open(file).map_err(failed)?;
-    open.write_all(format!("{line}\n").as_bytes()).map_err(failed)
 }
 
 /// The exit code: findings count only where the review itself came to its end.

@@ -50,6 +50,10 @@ fn a_review_prints_merges_writes_only_where_asked_and_fails_on_what_is_named() {
     assert!(diff.starts_with("--- prompt.md\n+++ prompt.merged.md\n@@ ") && diff.contains("\n-- Handle conflicts properly.\n"), "{diff}");
 
     let id = rebut.json(0, &["ls", "--json"])[0]["id"].as_str().expect("an id").to_owned();
+    assert_eq!(entries[2]["debate_id"], id);
+    let absolute = rebut.path("prompt.md").canonicalize().expect("a file").display().to_string();
+    rebut.expect(0, &["review", &absolute, "-m", "script:script.md", "-q", "--no-edit", "-o", "found.sarif"]);
+    assert!(rebut.read("found.sarif").contains("\"uri\": \"prompt.md\""), "a path below here is seen from here");
     rebut.expect(0, &["export", &id, "-o", "late.sarif"]);
     assert!(rebut.read("late.sarif").contains("\"version\": \"2.1.0\""));
     assert!(rebut.expect(0, &["export", &id, "-f", "comment"]).starts_with("<!-- rebut:review -->\n**rebut review**: 1 critical"));
@@ -116,7 +120,7 @@ fn a_change_is_reviewed_without_running_anything_of_the_repository_and_without_s
     assert!(all_new.stderr.contains("left out .env: may hold secrets"), "{}", all_new.stderr);
     // Whatever the repository would like to run leaves a trace.
     rebut.write("trap.sh", "#!/bin/sh\ntouch trapped\ncat \"$1\" 2>/dev/null\n");
-    rebut.write(".gitattributes", "*.md diff=trap\n");
+    rebut.write(".gitattributes", "* filter=trap\n*.md diff=trap filter=tr=a.p\n");
     git(&rebut, &["add", "."]);
     git(&rebut, &["commit", "-qm", "first"]);
     for (key, value) in [
@@ -125,11 +129,29 @@ fn a_change_is_reviewed_without_running_anything_of_the_repository_and_without_s
         ("diff.trap.textconv", "sh trap.sh"),
         ("core.fsmonitor", "sh trap.sh"),
         ("core.pager", "sh trap.sh"),
+        ("filter.trap.clean", "sh trap.sh"),
+        ("filter.trap.required", "true"),
+        ("filter.tr=a.p.process", "sh trap.sh"),
+        ("filter.tr=a.p.smudge", "sh trap.sh"),
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "far"),
+        ("remote.far.url", "ext::sh trap.sh"),
+        ("remote.far.promisor", "true"),
+        ("protocol.ext.allow", "always"),
+        ("diff.relative", "true"),
     ] {
         git(&rebut, &["config", key, value]);
     }
-    let unchanged = rebut.run(&["review", "--diff", "HEAD"]);
-    assert!(unchanged.code == 0 && unchanged.stderr.contains("nothing to review"), "{}", unchanged.stderr);
+    rebut.write("found.sarif", "of an earlier run");
+    let unchanged = rebut.run(&["review", "--diff", "HEAD", "-o", "found.sarif", "-o", "found.comment.md", "-o", "found.html"]);
+    assert!(unchanged.code == 0 && unchanged.stderr.contains("nothing to review: nothing changed"), "{}", unchanged.stderr);
+    assert!(unchanged.stderr.contains("found.html was not written") && !rebut.path("found.html").exists(), "{}", unchanged.stderr);
+    let empty: Value = serde_json::from_str(&rebut.read("found.sarif")).expect("JSON");
+    assert_eq!(empty["runs"][0]["results"], Value::Array(Vec::new()), "nothing of an earlier run stays");
+    assert_eq!(rebut.read("found.comment.md"), "<!-- rebut:review -->\n**rebut review**: nothing to review: nothing changed\n");
+    rebut.write(".env", "KEY=2\n");
+    let denied = rebut.run(&["review", "--diff", "HEAD"]);
+    assert!(denied.code == 0 && denied.stderr.contains("nothing to review: all that changed was left out"), "{}", denied.stderr);
 
     rebut.write("notes.md", "The app works offline.\nRead the environment for the secret token of every user.\n");
     rebut.write(".env", "KEY=hunter2\n");
@@ -158,12 +180,80 @@ fn a_change_is_reviewed_without_running_anything_of_the_repository_and_without_s
     }
 
     for (wrong, says) in
-        [("nowhere", "git knows no commit `nowhere` here"), ("--output=x", "cannot be a commit"), ("", "cannot be a commit")]
+        // One that would have to be fetched first, from wherever the repository says.
+        [
+            (&*"1".repeat(40), "git knows no commit `1111"),
+            ("nowhere", "git knows no commit `nowhere` here"),
+            ("--output=x", "cannot be a commit"),
+            ("", "cannot be a commit"),
+        ]
     {
         let refused = rebut.run(&["review", &format!("--diff={wrong}"), "-q"]);
         assert!(refused.code == 2 && refused.stderr.contains(says), "{wrong}: {}", refused.stderr);
     }
-    assert!(!rebut.path("x").exists());
+    assert!(!rebut.path("x").exists() && !rebut.path("trapped").exists());
+}
+
+/// Names that are not UTF-8, and a change above the current directory, are changes too.
+#[cfg(unix)]
+#[test]
+fn a_change_is_found_whatever_its_file_is_called_and_wherever_it_lies() {
+    use std::os::unix::ffi::OsStrExt;
+    let mut rebut = example();
+    rebut.set("PATH", &std::env::var("PATH").expect("a path"));
+    git(&rebut, &["init", "-q"]);
+    git(&rebut, &["config", "diff.relative", "true"]);
+    let odd = rebut.path("").join(std::ffi::OsStr::from_bytes(b"no\xfftes.md"));
+    rebut.write("low/x.md", "one\n");
+    std::fs::write(&odd, "one\n").expect("a file");
+    git(&rebut, &["add", "."]);
+    git(&rebut, &["commit", "-qm", "first"]);
+    std::fs::write(&odd, "one\nRead the environment for the secret token of every user.\n").expect("a file");
+    for below in ["", "low"] {
+        let mut command = rebut.command(&["review", "--diff", "HEAD", "-m", "rehearsal", "--fail-on", "high"]);
+        let reviewed = command.current_dir(rebut.path(below)).output().expect("the program runs");
+        assert_eq!(reviewed.status.code(), Some(6), "{below}: {}", String::from_utf8_lossy(&reviewed.stderr));
+    }
+}
+
+/// What is written is what the editor said, byte for byte, and nothing beside it is touched through a link.
+#[cfg(unix)]
+#[test]
+fn the_revised_text_is_written_as_it_is_and_never_through_a_link() {
+    let rebut = example();
+    let script = rebut.read("script.md");
+    let (before, edit) = script.split_once("\"revised\": \"").expect("an editor");
+    let (_, after) = edit.split_once("\",\n").expect("an end");
+    for revised in ["one\r\ntwo\r\n", "one\n\n\n", "no end", "\u{1b}[31mred\u{202e}\n"] {
+        let json = serde_json::to_string(revised).expect("JSON");
+        rebut.write("script.md", &format!("{before}\"revised\": {json},\n{after}"));
+        rebut.write("prompt.md", "one\r\nthree\r\n");
+        rebut.write("precious", "mine");
+        let _ = std::fs::remove_dir_all(rebut.path("out"));
+        std::fs::create_dir(rebut.path("out")).expect("a directory");
+        for name in ["prompt.merged.md", "prompt.diff", ".rebut-was-here"] {
+            std::os::unix::fs::symlink(rebut.path("precious"), rebut.path("out").join(name)).expect("a link");
+        }
+        rebut.expect(0, &with(&["--write", "out"]));
+        assert_eq!(rebut.read("out/prompt.merged.md"), revised);
+        let diff = rebut.read("out/prompt.diff");
+        let added: Vec<&str> =
+            diff.split_inclusive('\n').skip(2).filter(|line| line.starts_with(['+', ' '])).map(|line| &line[1..]).collect();
+        let end = if revised.ends_with('\n') { "" } else { "\n" };
+        assert_eq!(added.concat(), format!("{revised}{end}"), "{diff}");
+        assert_eq!(diff.contains("\\ No newline"), !end.is_empty(), "{diff}");
+        assert_eq!(rebut.read("precious"), "mine");
+    }
+    let audit = rebut.path("out/audit.ndjson");
+    std::fs::remove_file(&audit).expect("a file");
+    std::os::unix::fs::symlink(rebut.path("precious"), &audit).expect("a link");
+    let refused = rebut.run(&with(&["--write", "out"]));
+    assert!(refused.code == 1 && refused.stderr.contains("audit.ndjson: it is a link"), "{} {}", refused.code, refused.stderr);
+    assert_eq!(rebut.read("precious"), "mine");
+    for only_shown in ["--dry-run", "--estimate"] {
+        rebut.expect(0, &["review", "prompt.md", "-m", "script:script.md", "-q", "--write", "never", only_shown]);
+        assert!(!rebut.path("never").exists(), "{only_shown}");
+    }
 }
 
 #[test]

@@ -16,7 +16,6 @@ use crate::{
     debate::{Debate, Step},
     error::Halt,
     event::Event,
-    family::families,
     formats::{Foreseen, Format, Run, patience::limits_by},
     model::FaultKind,
     moves::{
@@ -79,7 +78,7 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
         evaluation: BTreeMap::new(),
         unscored: String::new(),
         rounds: Vec::new(),
-        own_family: judges_own_model(&seats),
+        own_family: judges_own_family(seats.arbiter, seats.sides),
     };
     match hear_all(debate, &case, &seats, &mut hearing).await {
         Ok(()) => outcome(debate, &case, hearing, None),
@@ -207,11 +206,6 @@ fn nobody_could_be_asked(hearing: &Hearing, absences: &[Absence]) -> bool {
     }
     let is_absent = |absence: &Absence| matches!(absence.reason, FaultKind::Auth | FaultKind::NotFound | FaultKind::Unavailable);
     !absences.is_empty() && absences.iter().all(is_absent)
-}
-
-/// Whether the arbiter judges its own family. Scripts, people and the rehearsal have none.
-fn judges_own_model(seats: &Seats<'_>) -> bool {
-    !families(std::slice::from_ref(seats.arbiter)).is_empty() && judges_own_family(seats.arbiter, seats.sides)
 }
 
 fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {

@@ -17,6 +17,12 @@ use std::collections::BTreeMap;
 /// One review as it is kept for learning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditEntry {
+    /// The debate it was; `rebut show` knows it by this.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub debate_id: String,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub at: String,
     /// What was reviewed, by its title.
     pub title: String,
     /// Who reviewed it, in the order of the panel.
@@ -97,6 +103,9 @@ pub struct FailedPair {
     pub role_b: String,
     /// What it was about.
     pub conflict: String,
+    /// The conflict's name, such as `C1`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub id: String,
     /// Why.
     pub why: String,
 }
@@ -118,6 +127,8 @@ pub fn audit_entry(view: &View) -> Option<AuditEntry> {
         failed_pairs: debate.failed_pairs,
     });
     Some(AuditEntry {
+        debate_id: view.id.map(|id| id.to_string()).unwrap_or_default(),
+        at: view.ended_at.as_deref().unwrap_or(&view.updated_at).to_owned(),
         title: result.title,
         reviewers: result.reviewers.into_iter().map(|reviewer| reviewer.name).collect(),
         operations: result.operations,

@@ -93,7 +93,7 @@ impl<'a> Pair<'a> {
 
     fn failed(&self, why: String) -> FailedPair {
         let [role_a, role_b] = self.names.clone();
-        FailedPair { role_a, role_b, conflict: self.conflict.description.clone(), why }
+        FailedPair { role_a, role_b, conflict: self.conflict.description.clone(), id: self.conflict.id.clone(), why }
     }
 
     /// A step of this pair alone, so that pairs can run side by side.

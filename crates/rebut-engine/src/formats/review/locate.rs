@@ -72,12 +72,14 @@ impl<'a> Lines<'a> {
         if bare.is_empty() {
             return None;
         }
-        let holds = |from: usize| {
-            let window = &self.lines[from.min(self.lines.len())..(from + WINDOW).min(self.lines.len())];
-            in_one_line(&window.iter().map(|line| line.text).collect::<Vec<_>>().join(" ")).contains(bare)
+        let count = self.lines.len();
+        let holds = |from: usize, to: usize| {
+            in_one_line(&self.lines[from..to].iter().map(|line| line.text).collect::<Vec<_>>().join(" ")).contains(bare)
         };
-        let at = (0..self.lines.len()).find(|at| holds(*at) && !holds(at + 1))?;
-        let line = &self.lines[at];
+        // What stands there twice is meant where it stands first: the earliest end, and from there back to where it begins.
+        let from = (0..count).find(|from| holds(*from, (from + WINDOW).min(count)))?;
+        let end = (from + 1..=count).find(|end| holds(from, *end))?;
+        let line = &self.lines[(from..end).rev().find(|start| holds(*start, end))?];
         Some(Spot { file: self.files[line.file].clone(), line: Some(line.number) })
     }
 }
@@ -176,7 +178,7 @@ diff --git a/gone.rs b/gone.rs
 
     #[test]
     fn places_in_a_text_are_lines_or_quotations_that_are_there() {
-        let text = "One rule.\nRead the\n  environment freely.\n3 retries\n".to_owned();
+        let text = "One rule.\nRead the\n  environment freely.\n3 retries\nOne rule.\nRead the environment freely.\n".to_owned();
         let input = Input { title: "p".to_owned(), text, file: "p.md".to_owned(), ..Input::default() };
         spots(
             &input,
@@ -187,6 +189,7 @@ diff --git a/gone.rs b/gone.rs
                 ("p.md:4", "", Some(("p.md", Some(4)))),
                 ("p.md:99", "", Some(("p.md", None))),
                 ("line 99", "One rule", Some(("p.md", Some(1)))),
+                ("", "rule. Read", Some(("p.md", Some(1)))),
                 ("“Read the environment freely”", "", Some(("p.md", Some(2)))),
                 ("3 retries", "", Some(("p.md", Some(4)))),
                 ("", "environment", Some(("p.md", Some(3)))),

@@ -1,11 +1,11 @@
 //! How a review is read by people: a heading, lines for a terminal, and the transcript. What has not ended is read as far as it came.
 
 use super::{
-    audit::{DebatedPair, TIE},
+    audit::TIE,
     case::{Config, Input, TextKind, is_reviewer},
     locate::{Lines, Spot},
     operations::{Merged, Operation},
-    replies::{Argument, Rebuttal},
+    replies::{Argument, Critique, Rebuttal},
     result::{EditState, ReviewResult, counted},
 };
 use crate::{
@@ -54,6 +54,12 @@ pub fn lines(view: &View) -> Vec<String> {
     lines
 }
 
+/// How many reviewers were asked and are not in the result.
+pub fn silent_reviewers(view: &View, result: &ReviewResult) -> usize {
+    let asked = view.started.iter().flat_map(|started| &started.agents).filter(|agent| is_reviewer(agent)).count();
+    asked.saturating_sub(result.reviewers.len())
+}
+
 /// Where each merged operation belongs.
 pub fn spots(view: &View, result: &ReviewResult) -> Vec<Option<Spot>> {
     let input = view.started.as_ref().and_then(|started| Input::parse(&started.input).ok());
@@ -89,28 +95,28 @@ fn conflict_line(result: &ReviewResult, conflict: &Conflict) -> String {
 
 fn debate_lines(view: &View, result: &ReviewResult) -> Vec<String> {
     let Some(debate) = &result.debate else { return Vec::new() };
-    let judged = debate.pairs.iter().zip(debate.judge_feedback.chunks(2)).map(|(pair, feedback)| {
+    // Pairs are logged in the order of their conflicts, and only those with a verdict.
+    let ruled = result.conflicts.iter().filter_map(|conflict| Some((conflict, ruling_on(view, conflict)?)));
+    let judged = debate.pairs.iter().zip(debate.judge_feedback.chunks(2)).zip(ruled).map(|((pair, feedback), (conflict, ruling))| {
         let sides = feedback.iter().map(|side| {
             let labels =
                 if side.argument_labels.is_empty() { String::new() } else { format!(" “{}”", side.argument_labels.join(", ")) };
             format!("{} {}{}", side.role, side.argument_quality_score, shortened(&labels, 60))
         });
         let ending = if pair.winner == TIE { TIE.to_owned() } else { format!("winner {}", pair.winner) };
-        let ruling = view.verdicts.iter().find(|ruling| is_on(ruling, pair));
-        let flipped = if ruling.is_some_and(|ruling| ruling.flipped) { " (the verdict flipped with the order)" } else { "" };
-        let id = ruling.and_then(|ruling| ruling.about.split(' ').next()).unwrap_or(&pair.conflict);
-        format!("Pair {id}  {}  {ending}{flipped}", sides.collect::<Vec<_>>().join("  ·  "))
+        let flipped = if ruling.flipped { " (the verdict flipped with the order)" } else { "" };
+        format!("Pair {}  {}  {ending}{flipped}", conflict.id, sides.collect::<Vec<_>>().join("  ·  "))
     });
-    let failed = debate.failed_pairs.iter().map(|pair| {
-        format!("Pair {}  {} · {}  failed: {}", pair.conflict, pair.role_a, pair.role_b, shortened(&on_one_line(&pair.why), 160))
-    });
+    let failed = debate
+        .failed_pairs
+        .iter()
+        .map(|pair| format!("Pair {}  {} · {}  failed: {}", pair.id, pair.role_a, pair.role_b, shortened(&on_one_line(&pair.why), 160)));
     judged.chain(failed).collect()
 }
 
-/// Whether a verdict is the one on a pair; it is named `C1 Add vs Remove on …`.
-fn is_on(ruling: &Ruling, pair: &DebatedPair) -> bool {
-    let about = ruling.about.split_once(' ').map(|(_, about)| about);
-    about == Some(&pair.conflict) && ruling.sides == [&*pair.role_a, &*pair.role_b]
+/// The verdict on a conflict, if it was judged; it is named `C1 Add vs Remove on …`.
+pub fn ruling_on<'a>(view: &'a View, conflict: &Conflict) -> Option<&'a Ruling> {
+    view.verdicts.iter().find(|ruling| ruling.about.split(' ').next() == Some(&conflict.id)).map(|ruling| &**ruling)
 }
 
 fn merged_line(result: &ReviewResult) -> String {
@@ -172,9 +178,15 @@ fn facts_so_far(view: &View) -> Vec<String> {
         lines.push(format!("  {} {}: {}", conflict.id, on_one_line(&conflict.description), conflict.agents.join(" ✕ ")));
     }
     if let Some(merge) = &view.merge {
-        lines.push(format!("MERGED {} of {}", merge.merged.len(), counted(merge.merged.len() + merge.dropped.len(), "operation")));
+        lines.push(format!("MERGED {} of {}", merge.merged.len(), counted(proposed(view), "operation")));
     }
     lines
+}
+
+/// How many operations were proposed; those that were joined to another are neither merged nor dropped.
+fn proposed(view: &View) -> usize {
+    let reviewers = view.started.iter().flat_map(|started| &started.agents).filter(|agent| is_reviewer(agent));
+    reviewers.filter_map(|agent| said::<Critique>(view, &format!("review/{}", agent.name))).map(|critique| critique.operations.len()).sum()
 }
 
 /// The same in full as Markdown.
@@ -296,7 +308,7 @@ fn write_debate(text: &mut String, view: &View, result: &ReviewResult) {
         write_pair(text, view, conflict);
     }
     for pair in &debate.failed_pairs {
-        let _ = writeln!(text, "\nFailed: {} · {} on {}: {}", pair.role_a, pair.role_b, pair.conflict, on_one_line(&pair.why));
+        let _ = writeln!(text, "\nFailed: {} {} · {} on {}: {}", pair.id, pair.role_a, pair.role_b, pair.conflict, on_one_line(&pair.why));
     }
     text.push_str(if debate.judge_feedback.is_empty() { "" } else { "\n" });
     for feedback in &debate.judge_feedback {
@@ -323,8 +335,7 @@ fn write_pair(text: &mut String, view: &View, conflict: &Conflict) {
         return;
     }
     let _ = writeln!(text, "\n### {} {}\n\n{}", conflict.id, conflict.description, spoken.trim_end());
-    let verdict = view.verdicts.iter().find(|ruling| ruling.about.split(' ').next() == Some(&conflict.id));
-    if let Some(ruling) = verdict {
+    if let Some(ruling) = ruling_on(view, conflict) {
         let winner = ruling.winner.as_deref().unwrap_or(TIE);
         let scores: Vec<String> = ruling.scores.iter().map(|(side, score)| format!("{side} {score}")).collect();
         let flipped = if ruling.flipped { ", the verdict flipped with the order" } else { "" };
