@@ -4,6 +4,7 @@ use super::{
     case::{Input, TextKind},
     operations::Operation,
 };
+use crate::moves::quotes::{bare, in_one_line};
 
 /// A place in what was reviewed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,14 +68,13 @@ impl<'a> Lines<'a> {
 
     /// The first line on which a quotation begins.
     fn quoted(&self, quote: &str) -> Option<Spot> {
-        let quote = in_one_line(quote);
-        let bare = quote.trim_matches(['"', '“', '”', '„', '«', '»', '…', '`', ' ']);
+        let bare = bare(quote);
         if bare.is_empty() {
             return None;
         }
         let holds = |from: usize| {
             let window = &self.lines[from.min(self.lines.len())..(from + WINDOW).min(self.lines.len())];
-            in_one_line(&window.iter().map(|line| line.text).collect::<Vec<_>>().join(" ")).contains(bare)
+            in_one_line(&window.iter().map(|line| line.text).collect::<Vec<_>>().join(" ")).contains(&bare)
         };
         let at = (0..self.lines.len()).find(|at| holds(*at) && !holds(at + 1))?;
         let line = &self.lines[at];
@@ -132,10 +132,6 @@ fn leading_number(text: &str) -> Option<usize> {
     // `3 retries` is a quotation, `3` and `3-5` are lines.
     let is_alone = rest.trim().is_empty() || rest.starts_with(['-', '–', ',']);
     digits.parse().ok().filter(|_| is_alone)
-}
-
-fn in_one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
