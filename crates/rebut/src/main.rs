@@ -20,6 +20,7 @@ mod paint;
 mod panel;
 mod place;
 mod proposals;
+mod replacing;
 mod roles;
 mod text;
 mod workspace;

@@ -5,6 +5,7 @@ use crate::{
     cli::{Form, OutputArgs},
     error::CliError,
     paint::Paint,
+    replacing::replace,
     text,
 };
 use rebut_engine::{Desk, clean, report, view::View};
@@ -65,7 +66,7 @@ pub fn check_files(output: &OutputArgs) -> Result<(), CliError> {
 pub fn check_dir(dir: &Path) -> Result<(), CliError> {
     let probe = dir.join(".rebut-was-here");
     make_parent(&probe)?;
-    std::fs::write(&probe, "").and_then(|()| std::fs::remove_file(&probe)).map_err(|error| CliError::file("write into", dir, &error))
+    replace(&probe, b"").and_then(|()| std::fs::remove_file(&probe)).map_err(|error| CliError::file("write into", dir, &error))
 }
 
 /// Where each judge's words go in a feature's directory.
