@@ -61,7 +61,24 @@ pub fn read(args: &EvaluateArgs, deny: &[String]) -> Result<Idea, CliError> {
         topics: args.topics.as_ref().map(|file| data::<Vec<Topic>>(file, "topics")).transpose()?,
         idea: gathered.text,
     };
+    if !args.no_files && args.analysis.is_none() {
+        check_stays_inside(&analysis, &folder)?;
+    }
     Ok(Idea { input, analysis: (!args.no_files).then_some(analysis), remarks })
+}
+
+/// An idea that comes from somebody else may bring an `analysis` that is a link: what is written there must not land elsewhere.
+fn check_stays_inside(analysis: &Path, folder: &Path) -> Result<(), CliError> {
+    if !analysis.is_symlink() {
+        return Ok(());
+    }
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let leads_inside = analysis.canonicalize().is_ok_and(|target| folder.canonicalize().is_ok_and(|folder| target.starts_with(folder)));
+    if leads_inside {
+        return Ok(());
+    }
+    Err(CliError::usage(format!("{} is a link that leads out of the idea's folder", analysis.display()))
+        .hint("remove it, say where results go with --analysis DIR, or write none with --no-files"))
 }
 
 /// What the idea is called: as typed, its first heading, or its name on disk.
@@ -69,7 +86,8 @@ fn title(args: &EvaluateArgs, text: &str) -> String {
     let heading = || text.lines().find_map(|line| line.strip_prefix("# ")).map(on_one_line).filter(|title| !title.is_empty());
     let name = || {
         let full = args.path.canonicalize().unwrap_or_else(|_| args.path.clone());
-        full.file_stem().map(|name| on_one_line(&name.to_string_lossy())).filter(|name| !name.is_empty())
+        // What comes through standard input has no name.
+        full.file_stem().map(|name| on_one_line(&name.to_string_lossy())).filter(|name| !name.is_empty() && name != "-")
     };
     args.title
         .as_deref()
@@ -131,6 +149,10 @@ mod tests {
             ("e.json", "{", "e.json"),
             ("f.txt", "7", "cannot tell its form"),
             ("g.json", r#"{"problem": "high"}"#, "hint: {\"problem\": 7"),
+            ("h.json", r#"{"problem": {"score": 7, "confidnce": 0.4}}"#, "unknown key `confidnce`; did you mean `confidence`?"),
+            ("i.json", r#"{"problem": {"confidence": 0.4}}"#, "missing field `score`"),
+            ("j.toml", "problem = nan\n", "a score is a number from 1 to 10, or has `score` and `confidence`, not null or nan"),
+            ("k.yaml", "problem: [7]\n", "or has `score` and `confidence`, not [7]"),
         ] {
             let file = dir.path().join(name);
             std::fs::write(&file, text).expect("a file");

@@ -5,6 +5,7 @@ use crate::{
     cli::{Form, OutputArgs},
     error::CliError,
     paint::Paint,
+    replacing::check_dir,
     text,
 };
 use rebut_engine::{
@@ -87,14 +88,6 @@ fn suits(form: Form, format: &str) -> bool {
         Form::Svg => format != review::FORMAT.name,
         _ => true,
     }
-}
-
-/// Whether files can be written into a directory, before anybody is asked and paid. It is made if need be.
-pub fn check_dir(dir: &Path) -> Result<(), CliError> {
-    // A name of its own: several runs may look at the same time.
-    let probe = dir.join(format!(".rebut-was-here-{}", std::process::id()));
-    make_parent(&probe)?;
-    std::fs::write(&probe, "").and_then(|()| std::fs::remove_file(&probe)).map_err(|error| CliError::file("write into", dir, &error))
 }
 
 /// Where each judge's words go in a feature's directory.

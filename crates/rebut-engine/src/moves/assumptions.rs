@@ -69,7 +69,7 @@ fn key(text: &str) -> String {
 
 /// The table as Markdown.
 pub fn table(rows: &[Mapped]) -> String {
-    let cell = |text: &str| clean::on_one_line(text).replace('|', "\\|");
+    let cell = |text: &str| clean::for_markdown(text).replace('|', "\\|");
     let mut text = "| assumption | held by | what would falsify it |\n|---|---|---|\n".to_owned();
     for row in rows {
         let falsifier = if row.falsified_by.is_empty() { "(nobody said)".to_owned() } else { cell(&row.falsified_by) };

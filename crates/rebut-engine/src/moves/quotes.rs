@@ -14,13 +14,18 @@ impl Source {
 
     /// Whether the words stand there, in that order and spelling. Marks around a quotation are not part of it; nothing is no quotation.
     pub fn holds(&self, quote: &str) -> bool {
-        let quote = in_one_line(quote);
-        let bare = quote.trim_matches(['"', '“', '”', '„', '«', '»', '…', ' ']);
-        !bare.is_empty() && self.text.contains(bare)
+        let bare = bare(quote);
+        !bare.is_empty() && self.text.contains(&bare)
     }
 }
 
-fn in_one_line(text: &str) -> String {
+/// A quotation without the marks around it, on one line: two that differ only in these are the same.
+pub fn bare(quote: &str) -> String {
+    in_one_line(quote).trim_matches(['"', '“', '”', '„', '«', '»', '…', '`', ' ']).to_owned()
+}
+
+/// Every run of white space as one space.
+pub fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -35,6 +40,7 @@ mod tests {
             ("Nurses lose 40 minutes a shift", true),
             ("“lose 40\tminutes”", true),
             ("…a shift. \"Paper\" is slow…", true),
+            ("`lose 40 minutes`", true),
             ("nurses lose 40 minutes", false),
             ("Nurses lose 45 minutes", false),
             ("lose minutes", false),

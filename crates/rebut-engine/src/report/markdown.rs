@@ -1,7 +1,7 @@
 //! A debate as Markdown: the transcript (the same for every re-run) and the report around it.
 
 use crate::{
-    clean::{for_people, on_one_line},
+    clean::{for_markdown, for_people, on_one_line},
     event::{Position, Verdict},
     family::only_family,
     formats::{
@@ -20,7 +20,7 @@ use std::fmt::Write;
 pub fn transcript(view: &View) -> String {
     let mut text = String::new();
     let Some(started) = &view.started else { return text };
-    let _ = writeln!(text, "# {}\n", on_one_line(&started.topic));
+    let _ = writeln!(text, "# {}\n", for_markdown(&started.topic));
     if started.rehearsal {
         text.push_str("> Rehearsal: the built-in speaker answered, not a model.\n\n");
     }
@@ -35,20 +35,20 @@ pub fn transcript(view: &View) -> String {
     if !offered.is_empty() {
         text.push_str("## Options\n\n");
         for (id, label) in offered {
-            let _ = writeln!(text, "- **{id}** {}", on_one_line(label));
+            let _ = writeln!(text, "- **{id}** {}", for_markdown(label));
         }
         text.push('\n');
     }
     text.push_str("## Panel\n\n");
     for agent in &started.agents {
-        let _ = writeln!(text, "- **{}** ({}), {}", agent.name, agent.stance, on_one_line(&agent.model));
+        let _ = writeln!(text, "- **{}** ({}), {}", agent.name, agent.stance, for_markdown(&agent.model));
     }
     if let Some(family) = only_family(&started.agents) {
-        let _ = writeln!(text, "\nAll judges are of one family ({}): they may err together.", on_one_line(&family));
+        let _ = writeln!(text, "\nAll judges are of one family ({}): they may err together.", for_markdown(&family));
     }
     write_topology(&mut text, view);
     if let Some(weights) = Weights::of_debate(started).words() {
-        let _ = writeln!(text, "\nVotes are weighed: {}.", on_one_line(&weights));
+        let _ = writeln!(text, "\nVotes are weighed: {}.", for_markdown(&weights));
     }
     for round in &view.rounds {
         write_round(&mut text, round);
@@ -106,7 +106,7 @@ pub fn judge_file(view: &View, agent: &str, round: u32) -> Option<String> {
         .find(|(name, _)| &**name == agent)
         .map(|(_, position)| position)?;
     let mut text =
-        format!("# {} judge, round {round}\n\nStance: {}\n\nQuestion: {}\n\n", judge.name, judge.stance, on_one_line(&started.topic));
+        format!("# {} judge, round {round}\n\nStance: {}\n\nQuestion: {}\n\n", judge.name, judge.stance, for_markdown(&started.topic));
     write_position(&mut text, position);
     Some(text)
 }
@@ -142,14 +142,14 @@ fn write_round(text: &mut String, round: &RoundView) {
         write_position(text, position);
     }
     for absence in &round.absent {
-        let _ = writeln!(text, "\n### {}\n\nMissing: {} ({}).", absence.agent, absence.reason, on_one_line(&absence.detail));
+        let _ = writeln!(text, "\n### {}\n\nMissing: {} ({}).", absence.agent, absence.reason, for_markdown(&absence.detail));
     }
     if let Some(tally) = &round.tally {
         let sides = tally.distribution.iter().map(|(option, judges)| format!("{option}: {}", judges.join(", ")));
         let missing = (!tally.missing.is_empty()).then(|| format!("missing: {}", tally.missing.join(", ")));
         let count = sides.chain(missing).collect::<Vec<_>>().join("; ");
         let needed = if tally.threshold > 0.0 { format!(", needed {}", tally.threshold) } else { String::new() };
-        let _ = writeln!(text, "\nCount: {}. Agreement {:.2}{needed}.", on_one_line(&count), tally.share);
+        let _ = writeln!(text, "\nCount: {}. Agreement {:.2}{needed}.", for_markdown(&count), tally.share);
     }
 }
 
@@ -160,19 +160,25 @@ fn write_position(text: &mut String, position: &Position) {
         Some(from) => format!("{from} → {option}"),
         None => option.to_owned(),
     };
-    let _ = writeln!(text, "**Chosen option: {heading}** · confidence {:.2}\n\n{}\n", position.confidence, on_one_line(&position.summary));
+    let _ = writeln!(
+        text,
+        "**Chosen option: {}** · confidence {:.2}\n\n{}\n",
+        for_markdown(&heading),
+        position.confidence,
+        for_markdown(&position.summary)
+    );
     if moved.is_some() {
         write_change(text, position);
     }
     for claim in &position.claims {
-        let _ = writeln!(text, "- `{}` {}", claim.id, on_one_line(&claim.text));
+        let _ = writeln!(text, "- `{}` {}", claim.id, for_markdown(&claim.text));
     }
     for challenge in &position.challenges {
         let word = if challenge.verdict == Verdict::Attack { "attacks" } else { "concedes" };
-        let _ = writeln!(text, "- {word} `{}`: {}", challenge.claim, on_one_line(&challenge.text));
+        let _ = writeln!(text, "- {word} `{}`: {}", challenge.claim, for_markdown(&challenge.text));
     }
     if !position.flips_if.trim().is_empty() {
-        let _ = writeln!(text, "\nFlips if: {}", on_one_line(&position.flips_if));
+        let _ = writeln!(text, "\nFlips if: {}", for_markdown(&position.flips_if));
     }
 }
 
@@ -182,13 +188,13 @@ fn write_change(text: &mut String, position: &Position) {
         let _ = writeln!(text, "Changed its answer.\n");
     } else if position.documented {
         let cited = position.because.iter().map(|claim| format!("`{claim}`")).collect::<Vec<_>>().join(", ");
-        let _ = writeln!(text, "Convinced by {cited}: {}\n", on_one_line(&position.reason));
+        let _ = writeln!(text, "Convinced by {cited}: {}\n", for_markdown(&position.reason));
     } else {
         let counted = position.counted.as_deref().unwrap_or("none");
         let _ = writeln!(text, "Undocumented change: no valid claim of another judge is named. Counted: {counted}.\n");
     }
     for bad in &position.bad_citations {
-        let _ = writeln!(text, "Citation that does not hold: {}\n", on_one_line(bad));
+        let _ = writeln!(text, "Citation that does not hold: {}\n", for_markdown(bad));
     }
 }
 
@@ -196,14 +202,15 @@ fn write_change(text: &mut String, position: &Position) {
 fn write_arm(text: &mut String, result: &serde_json::Value) {
     let Ok(result) = serde_json::from_value::<arms::ArmResult>(result.clone()) else { return };
     for (answer, voters) in &result.distribution {
-        let _ = writeln!(text, "- **{}**: {} ({})", on_one_line(answer), voters.len(), voters.join(", "));
+        let _ = writeln!(text, "- **{}**: {} ({})", for_markdown(answer), voters.len(), voters.join(", "));
     }
     for round in &result.rounds {
-        let winner = round.winner.as_deref().map_or_else(|| "nobody".to_owned(), on_one_line);
+        let winner = round.winner.as_deref().map_or_else(|| "nobody".to_owned(), for_markdown);
         let _ = writeln!(text, "- Winner after round {}: {winner}", round.round);
     }
     for Change { judge, round, from, to, reason } in &result.changes {
-        let _ = writeln!(text, "- Round {round}: {judge} went from {} to {}: {reason}", on_one_line(from), on_one_line(to));
+        let _ =
+            writeln!(text, "- Round {round}: {judge} went from {} to {}: {}", for_markdown(from), for_markdown(to), for_markdown(reason));
     }
 }
 
@@ -213,29 +220,42 @@ fn write_outcome(text: &mut String, view: &View, options: &[(String, String)]) {
         Ending::Consensus => "RECOMMENDED".to_owned(),
         ending => ending.as_str().to_uppercase(),
     };
-    let _ = writeln!(text, "\n## {word}\n\n{}\n", on_one_line(&outcome.summary));
+    let _ = writeln!(text, "\n## {word}\n\n{}\n", for_markdown(&outcome.summary));
     match serde_json::from_value::<decide::result::DebateResult>(outcome.result.clone()) {
         Ok(decide::result::DebateResult::Consensus(result)) => {
             for (judge, says) in &result.perspectives {
-                let _ = writeln!(text, "- **{judge}**: {}", on_one_line(says));
+                let _ = writeln!(text, "- **{judge}**: {}", for_markdown(says));
             }
             for change in &result.change_log {
                 let _ = writeln!(
                     text,
                     "- Round {}: {} went from {} to {}: {}",
-                    change.round, change.judge, change.from, change.to, change.reason
+                    change.round,
+                    change.judge,
+                    change.from,
+                    change.to,
+                    for_markdown(&change.reason)
                 );
             }
         }
         Ok(decide::result::DebateResult::Contested(result)) => {
             for (judge, says) in &result.perspectives {
-                let _ = writeln!(text, "- **{judge}**: {}", on_one_line(says));
+                let _ = writeln!(text, "- **{judge}**: {}", for_markdown(says));
             }
-            let _ = writeln!(text, "\n{}", for_people(&result.user_prompt).trim());
+            let _ = writeln!(text, "\n{}", by_lines(&result.user_prompt));
         }
         Err(_) => write_arm(text, &outcome.result),
     }
     write_ends(text, view, options);
+}
+
+/// Lines that the engine wrote, with what models said in them: lists stay lists.
+fn by_lines(text: &str) -> String {
+    let line = |line: &str| match line.strip_prefix("- ") {
+        Some(item) => format!("- {}", for_markdown(item)),
+        None => for_markdown(line),
+    };
+    for_people(text).trim().lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// What every format's transcript ends with: who was missing, who answered instead, and what people said of it.
@@ -245,7 +265,8 @@ fn write_ends(text: &mut String, view: &View, options: &[(String, String)]) {
         text.push('\n');
     }
     for absence in &outcome.degraded {
-        let _ = writeln!(text, "- Degraded: {} {} at `{}` ({})", absence.agent, absence.reason, absence.turn, on_one_line(&absence.detail));
+        let _ =
+            writeln!(text, "- Degraded: {} {} at `{}` ({})", absence.agent, absence.reason, absence.turn, for_markdown(&absence.detail));
     }
     if !outcome.substituted.is_empty() {
         text.push('\n');
@@ -263,12 +284,12 @@ fn write_ends(text: &mut String, view: &View, options: &[(String, String)]) {
     }
     if let Some(answer) = &view.answer {
         let label = options.iter().find(|(id, _)| *id == answer.option).map_or("", |(_, label)| label.as_str());
-        let why = if answer.reason.is_empty() { String::new() } else { format!(": {}", on_one_line(&answer.reason)) };
-        let _ = writeln!(text, "\n**Answered by {}: {} {}**{why}", on_one_line(&answer.by), answer.option, on_one_line(label));
+        let why = if answer.reason.is_empty() { String::new() } else { format!(": {}", for_markdown(&answer.reason)) };
+        let _ = writeln!(text, "\n**Answered by {}: {} {}**{why}", for_markdown(&answer.by), answer.option, for_markdown(label));
     }
     if let Some(marked) = &view.marked {
         let label = options.iter().find(|(id, _)| *id == marked.option).map_or("", |(_, label)| label.as_str());
-        let why = if marked.reason.is_empty() { String::new() } else { format!(": {}", on_one_line(&marked.reason)) };
-        let _ = writeln!(text, "\n**Turned out right, by {}: {} {}**{why}", on_one_line(&marked.by), marked.option, on_one_line(label));
+        let why = if marked.reason.is_empty() { String::new() } else { format!(": {}", for_markdown(&marked.reason)) };
+        let _ = writeln!(text, "\n**Turned out right, by {}: {} {}**{why}", for_markdown(&marked.by), marked.option, for_markdown(label));
     }
 }

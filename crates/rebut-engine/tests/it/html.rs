@@ -177,7 +177,14 @@ async fn every_case_of_every_format_renders_and_shows_its_outcome() {
         for gone in &outcome.degraded {
             assert!(card.text.contains(&format!("Missing: {} at {}", gone.agent, gone.turn)), "{}: {}", case.name, card.text);
         }
+        let headings =
+            |words: &str| elements.iter().filter(|one| ["h2", "h3"].contains(&one.name.as_str()) && one.text.trim() == words).count();
+        assert_eq!((headings("Panel"), headings("Scores")), (1, 0), "{}: nothing stands twice", case.name);
+        let totals = outcome.result.get("totals").and_then(|totals| totals["post"].as_f64());
+        let sum = elements.iter().find(|one| one.name == "tfoot").map(|one| one.text.split_whitespace().collect::<Vec<_>>().join(" "));
+        assert_eq!(totals.is_some(), sum.is_some_and(|sum| sum.starts_with("Total ")), "{}: a real table of scores", case.name);
         if let Ok(svg) = report::chart(&view) {
+            assert!(!svg.contains("var(") && !svg.contains("light-dark("), "{}: what slide programs cannot read\n{svg}", case.name);
             roxmltree::Document::parse(&svg).unwrap_or_else(|error| panic!("{}: {error}\n{svg}", case.name));
         }
         let half = View::of(&[]);
@@ -285,13 +292,13 @@ fn ruled(words: &str) -> Ruling {
 #[tokio::test(start_paused = true)]
 async fn scores_are_drawn_from_before_to_after() {
     let mut view = viewed(&Case::read(&cases().join("triage/worth-it"))).await;
-    let steps = [("Problem", 6.0, 7.5), ("Market", 5.0, 5.0), ("Problem", 7.5, 4.5)];
+    let steps = [("Problem", 6.0, 7.5), ("Market", 5.0, 5.25), ("Problem", 7.5, 4.5)];
     view.scores = steps.iter().map(|(category, before, after)| Arc::new(scored(category, *before, *after))).collect();
     let html = report::html(&view);
     check("scores", &html);
     let table = parsed(&html).into_iter().find(|element| element.name == "table" && element.text.contains("Category")).expect("a table");
     let words: Vec<&str> = table.text.split('\n').filter(|word| !word.trim().is_empty()).collect();
-    for row in [["Problem", "6.0", "4.5", "−1.5"], ["Market", "5.0", "5.0", "±0"]] {
+    for row in [["Problem", "6.0", "4.5", "−1.5"], ["Market", "5.0", "5.25", "+0.25"]] {
         assert!(words.windows(4).any(|found| found == row), "{row:?} in {words:?}");
     }
     assert!(report::chart(&view).expect("a chart").contains("Problem: 6.0 before, 4.5 after (−1.5)."));

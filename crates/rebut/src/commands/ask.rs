@@ -13,6 +13,7 @@ use crate::{
     output,
     paint::Paint,
     panel::JUDGES,
+    replacing,
 };
 use rebut_engine::{
     agent::Agent,
@@ -36,7 +37,7 @@ pub async fn ask(format: &str, global: &GlobalArgs, args: AskArgs) -> Result<u8,
     output::check_files(&args.run.output, format)?;
     let (input, feature_dir) = input(&args, &app).await?;
     if let Some(dir) = &feature_dir {
-        output::check_dir(&output::judges_dir(dir))?;
+        replacing::check_dir(&output::judges_dir(dir))?;
     }
     let mut config = app.config.format(format)?;
     let registry = Arc::new(app.registry()?);

@@ -12,16 +12,18 @@ use crate::{
     output,
     paint::Paint,
     panel::Panel,
+    replacing::{self, replace},
     roles,
 };
 use rebut_engine::{
     DebateId, Desk,
     agent::Agent,
+    clean::on_one_line,
     family::family_of,
     formats::evaluate::{Config, EvaluateResult, FORMAT, Input, ROLES, case::categories},
 };
 use serde::Deserialize;
-use std::{path::Path, sync::Arc};
+use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 /// The exit code of an idea that scores less than was asked for.
 const BELOW: u8 = 6;
@@ -46,7 +48,7 @@ pub async fn run(global: &GlobalArgs, args: EvaluateArgs) -> Result<u8, CliError
         return Ok(code);
     }
     if let Some(dir) = &idea.analysis {
-        output::check_dir(dir)?;
+        replacing::check_dir(dir)?;
     }
     let desk = prepared.desk(&app).await?;
     let running = desk.start(prepared.start).await?;
@@ -56,7 +58,7 @@ pub async fn run(global: &GlobalArgs, args: EvaluateArgs) -> Result<u8, CliError
         write(&desk, id, dir, global).await?;
     }
     match code {
-        0 if is_below(&desk, id, &args).await? => Ok(if args.run.output.exit_zero { 0 } else { BELOW }),
+        0 if !passes(&desk, id, &args).await? => Ok(if args.run.output.exit_zero { 0 } else { BELOW }),
         code => Ok(code),
     }
 }
@@ -124,7 +126,9 @@ async fn write(desk: &Desk, id: DebateId, dir: &Path, global: &GlobalArgs) -> Re
     }
     let files = [("debate.md", Form::Markdown), ("debate.json", Form::Json)];
     for (name, form) in files {
-        output::write_file(desk, &view, form, &dir.join(name)).await?;
+        // The folder may come from somebody else: no link in it is followed.
+        let (file, text) = (dir.join(name), output::render(desk, &view, form).await?);
+        replace(&file, text.as_bytes())?;
     }
     if !global.quiet {
         eprintln!("wrote {}, {}", dir.join(files[0].0).display(), dir.join(files[1].0).display());
@@ -132,15 +136,31 @@ async fn write(desk: &Desk, id: DebateId, dir: &Path, global: &GlobalArgs) -> Re
     Ok(())
 }
 
-async fn is_below(desk: &Desk, id: DebateId, args: &EvaluateArgs) -> Result<bool, CliError> {
-    let Some(needed) = args.fail_on else { return Ok(false) };
+/// Whether the gate lets it through, if there is one; otherwise says why not.
+async fn passes(desk: &Desk, id: DebateId, args: &EvaluateArgs) -> Result<bool, CliError> {
+    let Some(needed) = args.fail_on else { return Ok(true) };
     let view = desk.view(id).await?;
     let result = view.outcome.as_ref().and_then(|outcome| EvaluateResult::deserialize(&outcome.result).ok());
-    let Some(total) = result.and_then(|result| result.totals) else { return Ok(false) };
-    if total.post < needed {
-        eprintln!("the total is {} after the debate, below {needed}", total.post);
+    let why = result.map_or_else(|| Some("there is no result".to_owned()), |result| held_back(&result, needed));
+    if let Some(why) = &why {
+        eprintln!("{why}");
     }
-    Ok(total.post < needed)
+    Ok(why.is_none())
+}
+
+/// Why a result does not reach what is needed. A total over a part of the categories says nothing of the whole, so it never does.
+fn held_back(result: &EvaluateResult, needed: f64) -> Option<String> {
+    let unscored: BTreeSet<String> =
+        result.rounds.iter().filter(|round| round.score_after.is_none()).map(|round| on_one_line(&round.target_category)).collect();
+    match result.totals {
+        _ if !unscored.is_empty() => {
+            let unscored = Vec::from_iter(unscored).join(", ");
+            Some(format!("the total is incomplete, without a score of {unscored}: it does not pass --fail-on {needed}"))
+        }
+        None => Some(format!("there are no scores: nothing passes --fail-on {needed}")),
+        Some(total) if total.post < needed => Some(format!("the total is {} after the debate, below {needed}", total.post)),
+        Some(_) => None,
+    }
 }
 
 #[cfg(test)]

@@ -104,6 +104,7 @@ fn what_is_wrong_is_said_before_anybody_is_asked() {
     rebut.write("typo.json", r#"{"problm": 7}"#);
     rebut.write("range.toml", "[scores]\nmarket = 11\n");
     rebut.write("sure.yaml", "market: { score: 5, confidence: 2 }\n");
+    rebut.write("key.json", r#"[{"text": "x", "catgory": "market"}]"#);
     rebut.write("red.json", r#"[{"text": "x", "category": "marekt"}]"#);
     let topic = |name: &str| json!({"name": name, "category": "c", "advocate_position": "a", "challenger_position": "b"});
     rebut.write("twice.json", &json!([topic("Team"), topic("team")]).to_string());
@@ -114,6 +115,7 @@ fn what_is_wrong_is_said_before_anybody_is_asked() {
         (&["idea", "--scores", "range.toml"], 2, "`market` is 11; a score is from 1 to 10"),
         (&["idea", "--scores", "sure.yaml"], 2, "the confidence of `market` is 2"),
         (&["idea", "--challenges", "red.json"], 2, "challenge 1: no topic is about the category `marekt`; did you mean `market`?"),
+        (&["idea", "--challenges", "key.json"], 2, "unknown key `catgory`; did you mean `category`?"),
         (&["idea", "--topics", "twice.json"], 2, "`team` is there twice"),
         (&["idea", "--scores", "gone.json"], 2, "cannot read gone.json"),
         (&["empty.md"], 2, "there is no text in empty.md"),
@@ -155,6 +157,54 @@ fn a_low_total_fails_only_where_that_was_asked_for_and_a_limit_leaves_a_partial_
     let whole = rebut.json(0, &["resume", id, "--max-calls", "30", "--json"]);
     assert_eq!(whole["result"]["totals"], json!({"pre": 6.17, "post": 5.97, "delta": -0.2}), "it goes on where it stopped");
     assert_eq!(whole["usage"]["calls"], 18, "nothing is asked twice");
+}
+
+#[test]
+fn a_total_over_a_part_of_the_categories_passes_no_gate() {
+    let rebut = with_idea();
+    rebut.write("part.json", r#"{"problem": 9, "solution": 9}"#);
+    // Nobody in the script speaks for the evaluator.
+    let args = ["evaluate", "idea", "-m", "script:debate.md", "--scores", "part.json", "--no-files"];
+    for (more, code) in [(&[][..], 0), (&["--fail-on", "1"], 6), (&["--fail-on", "1", "--exit-zero"], 0)] {
+        let output = rebut.run(&args.iter().chain(more).copied().collect::<Vec<_>>());
+        assert_eq!(output.code, code, "{more:?}: {}{}", output.stdout, output.stderr);
+        let says = "the total is incomplete, without a score of market: it does not pass --fail-on 1\n";
+        assert_eq!(output.stderr.contains(says), !more.is_empty(), "{more:?}: {}", output.stderr);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_planted_in_an_idea_leads_nowhere() {
+    use std::os::unix::fs::symlink;
+    let rebut = with_idea();
+    rebut.write("precious.md", "precious");
+    rebut.write("idea/analysis/old.md", "");
+    for planted in ["debate.md", "debate.json", ".rebut-was-here"] {
+        symlink("../../precious.md", rebut.path(&format!("idea/analysis/{planted}"))).expect("a link");
+    }
+    rebut.expect(0, &["evaluate", "idea", "-m", "script:debate.md"]);
+    assert_eq!(rebut.read("precious.md"), "precious");
+    assert!(rebut.read("idea/analysis/debate.md").contains("| problem | 7.0 | 8.2 | +1.2 |"));
+
+    fs::remove_dir_all(rebut.path("idea/analysis")).expect("the folder");
+    rebut.write("elsewhere/keep.md", "");
+    rebut.write("idea/inside/keep.md", "");
+    for (target, more, code) in [
+        ("../elsewhere", &[][..], 2),
+        ("../nowhere", &[], 2),
+        ("../elsewhere", &["--no-files"], 0),
+        ("../elsewhere", &["--analysis", "idea/analysis"], 0),
+        ("inside", &[], 0),
+    ] {
+        symlink(target, rebut.path("idea/analysis")).expect("a link");
+        let output = rebut.run(&["evaluate", "idea", "-m", "script:debate.md"].iter().chain(more).copied().collect::<Vec<_>>());
+        assert_eq!(output.code, code, "{target} {more:?}: {}", output.stderr);
+        let is_refused = output.stderr.contains("error: idea/analysis is a link that leads out of the idea's folder\n");
+        assert_eq!(is_refused, code == 2, "{target} {more:?}: {}", output.stderr);
+        fs::remove_file(rebut.path("idea/analysis")).expect("the link");
+    }
+    assert!(rebut.path("idea/inside/debate.md").exists() && !rebut.path("nowhere").exists());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::{
     result::{ChallengeResult, word_of},
 };
 use crate::{
-    clean::{for_people, on_one_line, shortened},
+    clean::{as_block, for_markdown, on_one_line, shortened},
     event::{Position, Started},
     model::FaultKind,
     reply::{Reply, extract},
@@ -96,16 +96,16 @@ pub fn transcript(view: &View) -> String {
     text.push_str("## Panel\n\n");
     for agent in &started.agents {
         let persona = view.personas.iter().find(|(name, _)| *name == agent.name).map(|(_, persona)| persona);
-        let title = persona.map_or_else(|| format!("({})", agent.stance), |persona| format!("({})", on_one_line(&persona.title)));
-        let _ = writeln!(text, "- **{}** {title}, {}", agent.name, on_one_line(&agent.model));
+        let title = persona.map_or_else(|| format!("({})", agent.stance), |persona| format!("({})", for_markdown(&persona.title)));
+        let _ = writeln!(text, "- **{}** {title}, {}", agent.name, for_markdown(&agent.model));
     }
     if let Some((_, persona)) = view.personas.first() {
         let by = if persona.generated { "written by a model" } else { "built in" };
-        let _ = writeln!(text, "\nField: {}. Personas: {by}.", on_one_line(&persona.domain));
+        let _ = writeln!(text, "\nField: {}. Personas: {by}.", for_markdown(&persona.domain));
     }
     let result = view.outcome.as_ref().and_then(|outcome| ChallengeResult::read(&outcome.result));
     if let Some(why) = result.as_ref().map(|result| &result.personas.why_built_in).filter(|why| !why.is_empty()) {
-        let _ = writeln!(text, "A model was asked for personas and gave none that could be used: {}.", on_one_line(why));
+        let _ = writeln!(text, "A model was asked for personas and gave none that could be used: {}.", for_markdown(why));
     }
     for round in &view.rounds {
         write_round(&mut text, view, round);
@@ -114,10 +114,10 @@ pub fn transcript(view: &View) -> String {
         (Some(result), Some(outcome)) => {
             write_history(&mut text, result);
             let _ = write!(text, "\n{}", result.markdown());
-            let _ = writeln!(text, "\nEnded {}: {}", outcome.outcome.as_str(), on_one_line(&outcome.summary));
+            let _ = writeln!(text, "\nEnded {}: {}", outcome.outcome.as_str(), for_markdown(&outcome.summary));
         }
         (None, Some(outcome)) => {
-            let _ = writeln!(text, "\n## {}\n\n{}", outcome.outcome.as_str().to_uppercase(), on_one_line(&outcome.summary));
+            let _ = writeln!(text, "\n## {}\n\n{}", outcome.outcome.as_str().to_uppercase(), for_markdown(&outcome.summary));
         }
         _ => {}
     }
@@ -128,16 +128,16 @@ fn write_history(text: &mut String, result: &ChallengeResult) {
     text.push_str("\n## Position history\n\n");
     for version in &result.position_history {
         let after = if version.after_round == 0 { "opening".to_owned() } else { format!("after round {}", version.after_round) };
-        let _ = writeln!(text, "- {} ({after}): {}", version.version, on_one_line(&version.position));
+        let _ = writeln!(text, "- {} ({after}): {}", version.version, for_markdown(&version.position));
         for cause in &version.changed_because {
-            let _ = writeln!(text, "  - Changed because: {} found `{}`: {}", cause.by, cause.objection, on_one_line(&cause.text));
+            let _ = writeln!(text, "  - Changed because: {} found `{}`: {}", cause.by, cause.objection, for_markdown(&cause.text));
         }
     }
     if !result.unresolved.is_empty() {
         text.push_str("\n## Unresolved objections\n\n");
     }
     for open in &result.unresolved {
-        let _ = writeln!(text, "- `{}` ({}): {} — {}", open.objection, open.aspect, on_one_line(&open.text), on_one_line(&open.because));
+        let _ = writeln!(text, "- `{}` ({}): {} — {}", open.objection, open.aspect, for_markdown(&open.text), for_markdown(&open.because));
     }
 }
 
@@ -164,7 +164,7 @@ fn write_round(text: &mut String, view: &View, round: &RoundView) {
 pub fn said_in_full(view: &View, round: &RoundView, agent: &str) -> Option<String> {
     if let Some(absence) = round.absent.iter().find(|absence| absence.agent == agent) {
         let raw = if absence.reason == FaultKind::InvalidReply { raw_replies(view, &absence.turn) } else { String::new() };
-        return Some(format!("Missing: {} ({}).\n{raw}", absence.reason, on_one_line(&absence.detail)));
+        return Some(format!("Missing: {} ({}).\n{raw}", absence.reason, for_markdown(&absence.detail)));
     }
     if round.phase == "assumptions" {
         return reply_of::<Grounds>(view, &format!("{}/{agent}", round.step)).map(|grounds| grounds_in_full(&grounds));
@@ -174,9 +174,9 @@ pub fn said_in_full(view: &View, round: &RoundView, agent: &str) -> Option<Strin
 }
 
 fn grounds_in_full(grounds: &Grounds) -> String {
-    let mut text = format!("{}\n\n- The other side is right if: {}\n", on_one_line(&grounds.why), on_one_line(&grounds.other_right_if));
+    let mut text = format!("{}\n\n- The other side is right if: {}\n", for_markdown(&grounds.why), for_markdown(&grounds.other_right_if));
     for assumption in &grounds.assumptions {
-        let _ = writeln!(text, "- Assumes: {}", on_one_line(&assumption.text));
+        let _ = writeln!(text, "- Assumes: {}", for_markdown(&assumption.text));
     }
     text
 }
@@ -190,12 +190,12 @@ fn position_in_full(view: &View, phase: &str, position: &Position) -> String {
         "confrontation" => {
             let moved = if position.from.as_deref() == Some(option) { format!("{option} stays") } else { format!("Position {option}") };
             let confidence = reply_of::<Confrontation>(view, &position.turn).map_or("", |reply| reply.confidence.as_str());
-            let _ = writeln!(text, "**{moved}** {confidence}: {}\n", on_one_line(&position.summary));
+            let _ = writeln!(text, "**{moved}** {confidence}: {}\n", for_markdown(&position.summary));
             for claim in &position.claims {
-                let _ = writeln!(text, "- `{}` {}", claim.id, on_one_line(&claim.text));
+                let _ = writeln!(text, "- `{}` {}", claim.id, for_markdown(&claim.text));
             }
             if !position.reason.is_empty() {
-                let _ = writeln!(text, "\n{}.", on_one_line(&position.reason));
+                let _ = writeln!(text, "\n{}.", for_markdown(&position.reason));
             }
         }
         _ => {
@@ -204,10 +204,10 @@ fn position_in_full(view: &View, phase: &str, position: &Position) -> String {
                 "**{}** ({option}, confidence {:.2}): {}\n",
                 position.reason,
                 position.confidence,
-                on_one_line(&position.summary)
+                for_markdown(&position.summary)
             );
             if let Some(reply) = reply_of::<Rebuttal>(view, &position.turn).filter(|reply| !reply.maintained.is_empty()) {
-                let _ = writeln!(text, "- maintains {}", on_one_line(&reply.maintained.join(", ")));
+                let _ = writeln!(text, "- maintains {}", for_markdown(&reply.maintained.join(", ")));
             }
             write_objections(&mut text, view, position);
         }
@@ -218,13 +218,13 @@ fn position_in_full(view: &View, phase: &str, position: &Position) -> String {
 fn write_opening(text: &mut String, view: &View, position: &Position) {
     let reply = reply_of::<Opening>(view, &position.turn);
     let confidence = reply.as_ref().map_or("", |reply| reply.confidence.as_str());
-    let _ = writeln!(text, "**Position v1** {confidence}: {}\n", on_one_line(&position.summary));
+    let _ = writeln!(text, "**Position v1** {confidence}: {}\n", for_markdown(&position.summary));
     for claim in &position.claims {
-        let _ = writeln!(text, "- `{}` {}", claim.id, on_one_line(&claim.text));
+        let _ = writeln!(text, "- `{}` {}", claim.id, for_markdown(&claim.text));
     }
     for (title, lines) in reply.iter().flat_map(|reply| [("Weakness", &reply.weaknesses), ("Assumes", &reply.assumptions)]) {
         for line in lines {
-            let _ = writeln!(text, "- {title}: {}", on_one_line(line));
+            let _ = writeln!(text, "- {title}: {}", for_markdown(line));
         }
     }
 }
@@ -235,13 +235,13 @@ fn write_critique(text: &mut String, view: &View, position: &Position, option: &
     let counts = if said == option.to_uppercase() { said } else { format!("{said}, counts as {}", option.to_uppercase()) };
     let strength = reply.as_ref().map_or("", |reply| reply.strength.as_str());
     let _ =
-        writeln!(text, "**{counts}** (strength {strength}, confidence {:.2}): {}\n", position.confidence, on_one_line(&position.summary));
+        writeln!(text, "**{counts}** (strength {strength}, confidence {:.2}): {}\n", position.confidence, for_markdown(&position.summary));
     write_objections(text, view, position);
     for checked in reply.iter().flat_map(|reply| &reply.checked) {
-        let _ = writeln!(text, "- checked {}: {}", on_one_line(&checked.aspect), on_one_line(&checked.found));
+        let _ = writeln!(text, "- checked {}: {}", for_markdown(&checked.aspect), for_markdown(&checked.found));
     }
     if !position.reason.is_empty() {
-        let _ = writeln!(text, "\nNot taken as agreement: {}.", on_one_line(&position.reason));
+        let _ = writeln!(text, "\nNot taken as agreement: {}.", for_markdown(&position.reason));
     }
 }
 
@@ -251,8 +251,8 @@ fn write_objections(text: &mut String, view: &View, position: &Position) {
     let filed = filed.or_else(|| reply_of::<Rebuttal>(view, &position.turn).map(|reply| reply.new_objections)).unwrap_or_default();
     for claim in &position.claims {
         let aspect =
-            filed.iter().find(|objection| objection.text == claim.text).map(|objection| format!(" ({})", on_one_line(&objection.aspect)));
-        let _ = writeln!(text, "- `{}`{} {}", claim.id, aspect.unwrap_or_default(), on_one_line(&claim.text));
+            filed.iter().find(|objection| objection.text == claim.text).map(|objection| format!(" ({})", for_markdown(&objection.aspect)));
+        let _ = writeln!(text, "- `{}`{} {}", claim.id, aspect.unwrap_or_default(), for_markdown(&claim.text));
     }
 }
 
@@ -266,17 +266,10 @@ fn raw_replies(view: &View, turn: &str) -> String {
         if raw.trim().is_empty() {
             continue;
         }
-        let shown = for_people(raw);
-        let shown = shortened(&shown, RAW_CHARS);
-        let fence = "`".repeat(longest_run(&shown, '`').max(2) + 1);
-        let _ = writeln!(text, "\nIts reply, which could not be used:\n\n{fence}text\n{}\n{fence}", shown.trim_end());
+        let block = as_block(&shortened(raw, RAW_CHARS));
+        let _ = write!(text, "\nIts reply, which could not be used:\n\n{block}");
     }
     text
-}
-
-fn longest_run(text: &str, wanted: char) -> usize {
-    let runs = text.split(|c| c != wanted).map(str::len);
-    runs.max().unwrap_or(0)
 }
 
 /// The valid reply of a turn: the clarified one, else the first. It was checked when it came.

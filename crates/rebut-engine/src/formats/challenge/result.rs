@@ -174,13 +174,13 @@ impl ChallengeResult {
     fn consensus(&self) -> String {
         let mut text = format!(
             "## DEBATE OUTCOME: CONSENSUS\n\n**Final position:** {}\n**Confidence:** {}\n**Rounds to consensus:** {}\n**Perspectives validated:**\n",
-            clean::on_one_line(&self.final_position),
+            clean::for_markdown(&self.final_position),
             self.confidence,
             self.rounds
         );
         for one in &self.perspectives {
             let mark = if one.verdict == "missing" { "⚠️" } else { "✅" };
-            let _ = writeln!(text, "- {mark} {}: {}", one.named(), clean::on_one_line(&one.summary));
+            let _ = writeln!(text, "- {mark} {}: {}", one.named(), clean::for_markdown(&one.summary));
         }
         if self.accepted.is_empty() {
             text.push_str("**What changed:** nothing\n");
@@ -188,7 +188,7 @@ impl ChallengeResult {
         }
         text.push_str("**What changed:**\n");
         for settled in &self.accepted {
-            let _ = writeln!(text, "- {}: {} (`{}`)", large(&settled.by), clean::on_one_line(&settled.why), settled.objection);
+            let _ = writeln!(text, "- {}: {} (`{}`)", large(&settled.by), clean::for_markdown(&settled.why), settled.objection);
         }
         text
     }
@@ -197,15 +197,15 @@ impl ChallengeResult {
         let mut text = format!(
             "## DEBATE OUTCOME: TRADEOFF\n\n**Final position:** {} (v{}, contested)\n**Confidence:** {}\n**Rounds:** {} (no consensus)\n\n\
              **Perspective Breakdown:**\n",
-            clean::on_one_line(&self.final_position),
+            clean::for_markdown(&self.final_position),
             self.version,
             self.confidence,
             self.rounds
         );
         for one in &self.perspectives {
-            let _ = writeln!(text, "- {}: {} - {}", one.named(), one.verdict.to_uppercase(), clean::on_one_line(&one.summary));
+            let _ = writeln!(text, "- {}: {} - {}", one.named(), one.verdict.to_uppercase(), clean::for_markdown(&one.summary));
         }
-        let _ = writeln!(text, "\n**Core disagreement:** {}", clean::on_one_line(&self.core_disagreement));
+        let _ = writeln!(text, "\n**Core disagreement:** {}", clean::for_markdown(&self.core_disagreement));
         if self.assumptions.is_empty() {
             text.push_str("**Assumptions exposed:** none\n");
         } else {
@@ -218,7 +218,7 @@ impl ChallengeResult {
 impl Perspective {
     /// `Architect (Gemini)`.
     pub fn named(&self) -> String {
-        format!("{} ({})", large(&self.agent), clean::on_one_line(&self.speaker))
+        format!("{} ({})", large(&self.agent), clean::for_markdown(&self.speaker))
     }
 }
 

@@ -1,9 +1,14 @@
 //! What is evaluated and how: the idea, prior scores, red-team challenges, topics, settings, and who sits where. Checked before anybody is asked.
 
 use super::scores::Bounds;
-use crate::{agent::Agent, clean::on_one_line, formats::patience::check_seconds, nearest::nearest};
+use crate::{
+    agent::Agent,
+    clean::{on_one_line, shortened},
+    formats::patience::check_seconds,
+    nearest::nearest,
+};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -37,24 +42,54 @@ pub struct Prior {
     pub confidence: Option<f64>,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[derive(JsonSchema)]
+#[schemars(untagged)]
 enum PriorAsWritten {
     Bare(f64),
-    Full {
-        score: f64,
-        #[serde(default)]
-        confidence: Option<f64>,
-    },
+    Full(FullPrior),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct FullPrior {
+    score: f64,
+    #[serde(default)]
+    confidence: Option<f64>,
+}
+
+impl<'de> Deserialize<'de> for PriorAsWritten {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let written = Value::deserialize(deserializer)?;
+        match written.as_f64() {
+            Some(score) => Ok(Self::Bare(score)),
+            None => {
+                full(written, &["score", "confidence"], "a score is a number from 1 to 10, or has `score` and `confidence`").map(Self::Full)
+            }
+        }
+    }
 }
 
 impl From<PriorAsWritten> for Prior {
     fn from(written: PriorAsWritten) -> Self {
         match written {
             PriorAsWritten::Bare(score) => Self { score, confidence: None },
-            PriorAsWritten::Full { score, confidence } => Self { score, confidence },
+            PriorAsWritten::Full(FullPrior { score, confidence }) => Self { score, confidence },
         }
     }
+}
+
+/// Reads what is more than bare, and says in plain words what is wrong with it: which key, and which one was probably meant.
+fn full<T: DeserializeOwned, E: serde::de::Error>(written: Value, keys: &[&str], form: &str) -> Result<T, E> {
+    let Some(object) = written.as_object() else {
+        // Numbers that are none, such as TOML's `nan`, have become null on the way.
+        let found = if written.is_null() { "null or nan".to_owned() } else { on_one_line(&written.to_string()) };
+        return Err(E::custom(format!("{form}, not {}", shortened(&found, 60))));
+    };
+    if let Some(key) = object.keys().find(|key| !keys.contains(&key.as_str())) {
+        let meant = nearest(key, keys.iter().copied()).map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+        return Err(E::custom(format!("unknown key `{}`; {meant}Known: {}", on_one_line(key), keys.join(", "))));
+    }
+    serde_json::from_value(written).map_err(|error| E::custom(format!("{form}: {error}")))
 }
 
 /// Something a red team holds against the idea. A bare text bears on every category.
@@ -68,22 +103,35 @@ pub struct RedTeam {
     pub category: Option<String>,
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[derive(JsonSchema)]
+#[schemars(untagged)]
 enum RedTeamAsWritten {
     Bare(String),
-    Full {
-        text: String,
-        #[serde(default)]
-        category: Option<String>,
-    },
+    Full(FullRedTeam),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct FullRedTeam {
+    text: String,
+    #[serde(default)]
+    category: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for RedTeamAsWritten {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::String(text) => Ok(Self::Bare(text)),
+            written => full(written, &["text", "category"], "a challenge is a text, or has `text` and `category`").map(Self::Full),
+        }
+    }
 }
 
 impl From<RedTeamAsWritten> for RedTeam {
     fn from(written: RedTeamAsWritten) -> Self {
         match written {
             RedTeamAsWritten::Bare(text) => Self { text, category: None },
-            RedTeamAsWritten::Full { text, category } => Self { text, category },
+            RedTeamAsWritten::Full(FullRedTeam { text, category }) => Self { text, category },
         }
     }
 }

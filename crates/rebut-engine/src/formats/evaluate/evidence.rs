@@ -1,8 +1,9 @@
 //! Quotations as they were checked, and what an argument is worth by them. Pure.
 
-use crate::moves::quotes::Source;
+use crate::moves::quotes::{Source, bare};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A quotation, and whether it really stands in the idea.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,11 +26,13 @@ pub fn look_up(source: &Source, evidence: &[String]) -> Vec<Quoted> {
 /// What an argument without any quotation is worth: it may be right, but shows nothing.
 pub const WITHOUT_EVIDENCE: f64 = 0.5;
 
-/// What an argument is worth: the share of its quotations that stand in the idea. An invented one is worse than none.
+/// What an argument is worth: the share of its quotations that stand in the idea. An invented one is worse than none. Each counts once, however
+/// often it is repeated: a true one cannot outnumber an invented one.
 pub fn strength(evidence: &[Quoted]) -> f64 {
-    match evidence.len() {
+    let distinct: BTreeMap<String, bool> = evidence.iter().map(|quoted| (bare(&quoted.quote), quoted.verified)).collect();
+    match distinct.len() {
         0 => WITHOUT_EVIDENCE,
-        count => evidence.iter().filter(|quoted| quoted.verified).count() as f64 / count as f64,
+        count => distinct.values().filter(|verified| **verified).count() as f64 / count as f64,
     }
 }
 
@@ -47,12 +50,13 @@ mod tests {
     #[test]
     fn an_invented_quotation_is_found_and_lowers_its_argument() {
         let source = Source::new("Nurses lose 40 minutes a shift to paper. Three clinics asked for a pilot.");
-        let rows: [(&[&str], &[bool], f64); 6] = [
+        let rows: [(&[&str], &[bool], f64); 7] = [
             (&["Nurses lose 40 minutes a shift"], &[true], 1.0),
             (&[], &[], 0.5),
             (&["Nurses lose 40 minutes", "Thirty clinics asked for a pilot"], &[true, false], 0.5),
             (&["Every hospital wants this"], &[false], 0.0),
             (&["shift"], &[false], 0.0),
+            (&["Nurses lose 40", "“Nurses lose\n40”", "`Nurses lose 40`", "made up words here"], &[true, true, true, false], 0.5),
             (&["Nurses lose 40 minutes", "Three clinics asked", "made up words here"], &[true, true, false], 2.0 / 3.0),
         ];
         for (quotes, verified, expected) in rows {

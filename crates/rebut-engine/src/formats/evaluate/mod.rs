@@ -3,7 +3,7 @@
 mod asking;
 pub mod case;
 pub mod evidence;
-mod reading;
+pub(crate) mod reading;
 pub mod replies;
 pub mod result;
 pub mod scores;

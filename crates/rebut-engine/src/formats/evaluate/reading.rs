@@ -7,7 +7,7 @@ use super::{
     scores::{Totals, shown, signed},
 };
 use crate::{
-    clean::{on_one_line, shortened},
+    clean::{for_markdown, on_one_line, shortened},
     event::{Started, Verdict},
     formats::Reading,
     outcome::Ending,
@@ -70,7 +70,7 @@ fn lines(view: &View) -> Vec<String> {
 }
 
 /// What a reader should know besides the numbers.
-fn remarks(result: &EvaluateResult) -> Vec<String> {
+pub fn remarks(result: &EvaluateResult) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(strongest) = &result.strongest {
         lines.push(format!("strongest: {} “{}”", strongest.id, shortened(&on_one_line(&strongest.claim), 110)));
@@ -122,7 +122,8 @@ fn count(arguments: usize) -> String {
     }
 }
 
-fn verdict_words(verdict: &TopicVerdict) -> String {
+/// Who was better, and how sure the arbiter is.
+pub fn verdict_words(verdict: &TopicVerdict) -> String {
     match verdict.winner {
         None => "skipped".to_owned(),
         Some(winner) => format!("{} {}", winner.as_str(), format!("{:.2}", verdict.confidence).trim_start_matches('0')),
@@ -143,7 +144,7 @@ fn hundredths(value: f64) -> f64 {
 fn transcript(view: &View) -> String {
     let mut text = "## Panel\n\n".to_owned();
     for agent in view.started.iter().flat_map(|started| &started.agents) {
-        let _ = writeln!(text, "- **{}** ({}), {}", agent.name, agent.stance, on_one_line(&agent.model));
+        let _ = writeln!(text, "- **{}** ({}), {}", agent.name, agent.stance, for_markdown(&agent.model));
     }
     let Some(result) = result_of(view) else {
         write_so_far(&mut text, view);
@@ -154,14 +155,14 @@ fn transcript(view: &View) -> String {
         write_round(&mut text, round);
     }
     let Some(outcome) = &view.outcome else { return text };
-    let _ = writeln!(text, "\n## {}\n\n{}", ending_word(outcome.outcome), on_one_line(&outcome.summary));
+    let _ = writeln!(text, "\n## {}\n\n{}", ending_word(outcome.outcome), for_markdown(&outcome.summary));
     if let Some(strongest) = &result.strongest {
         let _ = writeln!(
             text,
             "\nStrongest argument: `{}` on {}: {}",
             strongest.id,
-            on_one_line(&strongest.topic),
-            on_one_line(&strongest.claim)
+            for_markdown(&strongest.topic),
+            for_markdown(&strongest.claim)
         );
     }
     if result.own_family {
@@ -177,13 +178,13 @@ fn ending_word(ending: Ending) -> String {
 /// What was said in a debate that has no result.
 fn write_so_far(text: &mut String, view: &View) {
     for turn in view.turns.iter().filter(|turn| turn.state == TurnState::Done) {
-        let _ = writeln!(text, "\n### {}\n\n{}", on_one_line(&turn.turn), on_one_line(&turn.text));
+        let _ = writeln!(text, "\n### {}\n\n{}", for_markdown(&turn.turn), for_markdown(&turn.text));
     }
     for line in lines_so_far(view) {
-        let _ = writeln!(text, "\n- {line}");
+        let _ = writeln!(text, "\n- {}", for_markdown(&line));
     }
     if let Some(outcome) = &view.outcome {
-        let _ = writeln!(text, "\n## {}\n\n{}", ending_word(outcome.outcome), on_one_line(&outcome.summary));
+        let _ = writeln!(text, "\n## {}\n\n{}", ending_word(outcome.outcome), for_markdown(&outcome.summary));
     }
 }
 
@@ -209,28 +210,28 @@ fn write_scores(text: &mut String, result: &EvaluateResult) {
         text.push_str("\nScored by the evaluator before the debate:\n\n");
     }
     for (category, evaluated) in &result.evaluation {
-        let (score, confidence, reason) = (shown(evaluated.score), evaluated.confidence, on_one_line(&evaluated.reason));
-        let _ = writeln!(text, "- **{}** {score}, confidence {confidence:.2}: {reason}", on_one_line(category));
+        let (score, confidence, reason) = (shown(evaluated.score), evaluated.confidence, for_markdown(&evaluated.reason));
+        let _ = writeln!(text, "- **{}** {score}, confidence {confidence:.2}: {reason}", for_markdown(category));
         write_quotes(text, &evaluated.evidence);
     }
 }
 
 fn write_round(text: &mut String, round: &TopicRound) {
-    let _ = writeln!(text, "\n## Round {}: {} ({})", round.round, on_one_line(&round.topic), on_one_line(&round.target_category));
+    let _ = writeln!(text, "\n## Round {}: {} ({})", round.round, for_markdown(&round.topic), for_markdown(&round.target_category));
     for (side, name) in ["Advocate", "Challenger"].iter().enumerate() {
         let (arguments, answers) = round.side(side);
-        let _ = writeln!(text, "\n### {name}\n\nHolds: {}\n", on_one_line(round.position(side)));
+        let _ = writeln!(text, "\n### {name}\n\nHolds: {}\n", for_markdown(round.position(side)));
         if arguments.is_empty() {
             text.push_str("Gave no arguments.\n");
         }
         for argued in arguments {
-            let _ = writeln!(text, "- `{}` **{}** {}", argued.id, on_one_line(&argued.claim), on_one_line(&argued.reasoning));
+            let _ = writeln!(text, "- `{}` **{}** {}", argued.id, for_markdown(&argued.claim), for_markdown(&argued.reasoning));
             write_quotes(text, &argued.evidence);
             let _ = writeln!(text, "  - strength {:.2}", argued.strength);
         }
         for answered in answers {
             let verb = if answered.verdict == Verdict::Attack { "attacks" } else { "concedes" };
-            let _ = writeln!(text, "- {verb} `{}`: {}", answered.argument, on_one_line(&answered.text));
+            let _ = writeln!(text, "- {verb} `{}`: {}", answered.argument, for_markdown(&answered.text));
             write_quotes(text, &answered.evidence);
         }
     }
@@ -242,7 +243,7 @@ fn write_verdict(text: &mut String, round: &TopicRound) {
     text.push_str("\n### Arbiter\n\n");
     match verdict.winner {
         None => {
-            let _ = writeln!(text, "**{}**", on_one_line(&verdict.reasoning));
+            let _ = writeln!(text, "**{}**", for_markdown(&verdict.reasoning));
         }
         Some(winner) => {
             let flipped = if verdict.flipped { " · flipped with the order of the sides" } else { "" };
@@ -251,7 +252,7 @@ fn write_verdict(text: &mut String, round: &TopicRound) {
                 "**{}** · confidence {:.2}{flipped}\n\n{}",
                 winner.as_str(),
                 verdict.confidence,
-                on_one_line(&verdict.reasoning)
+                for_markdown(&verdict.reasoning)
             );
         }
     }
@@ -259,10 +260,10 @@ fn write_verdict(text: &mut String, round: &TopicRound) {
         text.push('\n');
     }
     for point in &verdict.key_points {
-        let _ = writeln!(text, "- {}", on_one_line(point));
+        let _ = writeln!(text, "- {}", for_markdown(point));
     }
     if let Some((before, after)) = round.score_before.zip(round.score_after) {
-        let category = on_one_line(&round.target_category);
+        let category = for_markdown(&round.target_category);
         let _ = writeln!(text, "\nScore of {category}: {} → {} ({})", shown(before), shown(after), signed(hundredths(after - before)));
     }
 }
@@ -270,11 +271,11 @@ fn write_verdict(text: &mut String, round: &TopicRound) {
 fn write_quotes(text: &mut String, evidence: &[Quoted]) {
     for quoted in evidence {
         let mark = if quoted.verified { "quotes" } else { "**unverified**, not found in the idea:" };
-        let _ = writeln!(text, "  - {mark} “{}”", on_one_line(&quoted.quote));
+        let _ = writeln!(text, "  - {mark} “{}”", for_markdown(&quoted.quote));
     }
 }
 
 /// A text that cannot leave its cell.
 fn cell(text: &str) -> String {
-    on_one_line(text).replace('|', "\\|")
+    for_markdown(text).replace('|', "\\|")
 }

@@ -4,6 +4,7 @@ use super::{
     case::{Input, TextKind},
     operations::Operation,
 };
+use crate::moves::quotes::{bare, in_one_line};
 
 /// A place in what was reviewed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,14 +68,13 @@ impl<'a> Lines<'a> {
 
     /// The first line on which a quotation begins.
     fn quoted(&self, quote: &str) -> Option<Spot> {
-        let quote = in_one_line(quote);
-        let bare = quote.trim_matches(['"', '“', '”', '„', '«', '»', '…', '`', ' ']);
+        let bare = bare(quote);
         if bare.is_empty() {
             return None;
         }
         let count = self.lines.len();
         let holds = |from: usize, to: usize| {
-            in_one_line(&self.lines[from..to].iter().map(|line| line.text).collect::<Vec<_>>().join(" ")).contains(bare)
+            in_one_line(&self.lines[from..to].iter().map(|line| line.text).collect::<Vec<_>>().join(" ")).contains(&bare)
         };
         // What stands there twice is meant where it stands first: the earliest end, and from there back to where it begins.
         let from = (0..count).find(|from| holds(*from, (from + WINDOW).min(count)))?;
@@ -134,10 +134,6 @@ fn leading_number(text: &str) -> Option<usize> {
     // `3 retries` is a quotation, `3` and `3-5` are lines.
     let is_alone = rest.trim().is_empty() || rest.starts_with(['-', '–', ',']);
     digits.parse().ok().filter(|_| is_alone)
-}
-
-fn in_one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::{
     result::{EditState, ReviewResult, counted},
 };
 use crate::{
-    clean::{for_people, on_one_line, shortened},
+    clean::{as_block, for_markdown, on_one_line, shortened},
     event::Started,
     facts::{Conflict, Ruling},
     reply::{Reply, extract},
@@ -195,7 +195,7 @@ pub fn transcript(view: &View) -> String {
     let Some(started) = &view.started else { return text };
     text.push_str("## Panel\n\n");
     for agent in &started.agents {
-        let _ = writeln!(text, "- **{}** ({}), {}", agent.name, agent.stance, on_one_line(&agent.model));
+        let _ = writeln!(text, "- **{}** ({}), {}", agent.name, agent.stance, for_markdown(&agent.model));
     }
     let Some(result) = ReviewResult::of(view) else {
         write_open(&mut text, view);
@@ -211,7 +211,7 @@ pub fn transcript(view: &View) -> String {
 
 fn write_open(text: &mut String, view: &View) {
     for round in view.rounds.iter().filter(|round| round.completed) {
-        let _ = writeln!(text, "\n## {}\n", on_one_line(&round.step));
+        let _ = writeln!(text, "\n## {}\n", for_markdown(&round.step));
         for agent in &round.agents {
             let missing = round.absent.iter().find(|absence| *absence.agent == **agent);
             let word = missing.map_or_else(|| "answered".to_owned(), |absence| format!("missing: {}", absence.reason));
@@ -219,20 +219,20 @@ fn write_open(text: &mut String, view: &View) {
         }
     }
     for line in facts_so_far(view) {
-        let _ = writeln!(text, "- {}", line.trim());
+        let _ = writeln!(text, "- {}", for_markdown(&line));
     }
     write_end(text, view);
 }
 
 fn write_end(text: &mut String, view: &View) {
     if let Some(outcome) = &view.outcome {
-        let _ = writeln!(text, "\n## {}\n\n{}", outcome.outcome.as_str().to_uppercase(), on_one_line(&outcome.summary));
+        let _ = writeln!(text, "\n## {}\n\n{}", outcome.outcome.as_str().to_uppercase(), for_markdown(&outcome.summary));
     }
 }
 
 fn write_reviews(text: &mut String, result: &ReviewResult) {
     for reviewer in &result.reviewers {
-        let _ = writeln!(text, "\n## {} reviews\n\n{}", reviewer.name, on_one_line(&reviewer.summary));
+        let _ = writeln!(text, "\n## {} reviews\n\n{}", reviewer.name, for_markdown(&reviewer.summary));
         text.push_str(if reviewer.operations > 0 { "\n" } else { "" });
         for operation in result.operations.iter().filter(|operation| *operation.by == *reviewer.name) {
             write_operation(text, operation);
@@ -242,15 +242,16 @@ fn write_reviews(text: &mut String, result: &ReviewResult) {
 
 fn write_operation(text: &mut String, operation: &Operation) {
     let Operation { id, kind, severity, target, location, confidence, .. } = operation;
-    let place = if location.is_empty() { String::new() } else { format!(" at {}", on_one_line(location)) };
-    let _ = writeln!(text, "- `{id}` {} ({}) on {target}{place}, confidence {confidence:.2}", kind.name(), severity.as_str());
+    let place = if location.is_empty() { String::new() } else { format!(" at {}", for_markdown(location)) };
+    let _ =
+        writeln!(text, "- `{id}` {} ({}) on {}{place}, confidence {confidence:.2}", kind.name(), severity.as_str(), for_markdown(target));
     if !operation.text.trim().is_empty() {
-        let _ = writeln!(text, "  - do: {}", on_one_line(&operation.text));
+        let _ = writeln!(text, "  - do: {}", for_markdown(&operation.text));
     }
-    let _ = writeln!(text, "  - why: {}", on_one_line(&operation.rationale));
+    let _ = writeln!(text, "  - why: {}", for_markdown(&operation.rationale));
     if !operation.evidence.trim().is_empty() {
         let word = if operation.verified { "evidence" } else { "evidence, unverified: not in the text" };
-        let _ = writeln!(text, "  - {word}: “{}”", on_one_line(&operation.evidence));
+        let _ = writeln!(text, "  - {word}: “{}”", for_markdown(&operation.evidence));
     }
 }
 
@@ -261,7 +262,13 @@ fn write_conflicts(text: &mut String, result: &ReviewResult) {
     text.push_str("\n## Conflicts\n\n");
     for conflict in &result.conflicts {
         let direct = if conflict.is_direct { "" } else { " (not direct)" };
-        let _ = writeln!(text, "- **{}** {}: `{}`{direct}", conflict.id, conflict.description, conflict.operations.join("` against `"));
+        let _ = writeln!(
+            text,
+            "- **{}** {}: `{}`{direct}",
+            conflict.id,
+            for_markdown(&conflict.description),
+            conflict.operations.join("` against `")
+        );
     }
 }
 
@@ -270,31 +277,31 @@ fn write_merge(text: &mut String, result: &ReviewResult) {
     text.push_str(if result.operations.is_empty() { "" } else { "\n" });
     for merged in &result.merged {
         let Operation { id, kind, severity, target, .. } = &merged.operation;
-        let _ = writeln!(text, "- `{id}` {} ({}) on {target}, by {}", kind.name(), severity.as_str(), merged.proposed_by.join(", "));
+        let _ = writeln!(
+            text,
+            "- `{id}` {} ({}) on {}, by {}",
+            kind.name(),
+            severity.as_str(),
+            for_markdown(target),
+            merged.proposed_by.join(", ")
+        );
     }
     for dropped in &result.dropped {
-        let _ = writeln!(text, "- dropped `{}`: {}", dropped.operation, dropped.because);
+        let _ = writeln!(text, "- dropped `{}`: {}", dropped.operation, for_markdown(&dropped.because));
     }
     let editing = &result.editing;
     match &result.edited {
         Some(edited) => {
             let _ = writeln!(text, "\n## Edited\n\nApplied: {}\n", editing.applied.join(", "));
             for left in &editing.not_applied {
-                let _ = writeln!(text, "- not applied `{}`: {}", left.operation, on_one_line(&left.reason));
+                let _ = writeln!(text, "- not applied `{}`: {}", left.operation, for_markdown(&left.reason));
             }
             text.push_str(if editing.not_applied.is_empty() { "" } else { "\n" });
-            write_quoted(text, edited);
+            text.push_str(&as_block(edited));
         }
         None => {
-            let _ = writeln!(text, "\nNot edited: {}.", editing.detail);
+            let _ = writeln!(text, "\nNot edited: {}.", for_markdown(&editing.detail));
         }
-    }
-}
-
-/// A text as a block of Markdown that nothing in it can end.
-fn write_quoted(text: &mut String, quoted: &str) {
-    for line in for_people(quoted).trim_end().lines() {
-        let _ = writeln!(text, "{}", format!("> {line}").trim_end());
     }
 }
 
@@ -308,12 +315,13 @@ fn write_debate(text: &mut String, view: &View, result: &ReviewResult) {
         write_pair(text, view, conflict);
     }
     for pair in &debate.failed_pairs {
-        let _ = writeln!(text, "\nFailed: {} {} · {} on {}: {}", pair.id, pair.role_a, pair.role_b, pair.conflict, on_one_line(&pair.why));
+        let (about, why) = (for_markdown(&pair.conflict), for_markdown(&pair.why));
+        let _ = writeln!(text, "\nFailed: {} {} · {} on {about}: {why}", pair.id, pair.role_a, pair.role_b);
     }
     text.push_str(if debate.judge_feedback.is_empty() { "" } else { "\n" });
     for feedback in &debate.judge_feedback {
-        let labels = feedback.argument_labels.join(", ");
-        let signal = if feedback.policy_signal.is_empty() { "no signal" } else { &feedback.policy_signal };
+        let labels = for_markdown(&feedback.argument_labels.join(", "));
+        let signal = if feedback.policy_signal.is_empty() { "no signal" } else { &for_markdown(&feedback.policy_signal) };
         let _ = writeln!(text, "- {} {}: {labels}; {signal}", feedback.role, feedback.argument_quality_score);
     }
 }
@@ -323,23 +331,23 @@ fn write_pair(text: &mut String, view: &View, conflict: &Conflict) {
     let mut spoken = String::new();
     for agent in sides_heard(view, "argue", conflict) {
         if let Some(said) = said::<Argument>(view, &turn_name("argue", conflict, agent)) {
-            let _ = writeln!(spoken, "- {agent} argues: {}", on_one_line(&said.argument));
+            let _ = writeln!(spoken, "- {agent} argues: {}", for_markdown(&said.argument));
         }
     }
     for agent in sides_heard(view, "rebut", conflict) {
         if let Some(said) = said::<Rebuttal>(view, &turn_name("rebut", conflict, agent)) {
-            let _ = writeln!(spoken, "- {agent} answers: {}", on_one_line(&said.rebuttal));
+            let _ = writeln!(spoken, "- {agent} answers: {}", for_markdown(&said.rebuttal));
         }
     }
     if spoken.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n### {} {}\n\n{}", conflict.id, conflict.description, spoken.trim_end());
+    let _ = writeln!(text, "\n### {} {}\n\n{}", conflict.id, for_markdown(&conflict.description), spoken.trim_end());
     if let Some(ruling) = ruling_on(view, conflict) {
         let winner = ruling.winner.as_deref().unwrap_or(TIE);
         let scores: Vec<String> = ruling.scores.iter().map(|(side, score)| format!("{side} {score}")).collect();
         let flipped = if ruling.flipped { ", the verdict flipped with the order" } else { "" };
-        let _ = writeln!(text, "- verdict: {winner} ({}){flipped}: {}", scores.join(", "), on_one_line(&ruling.reasoning));
+        let _ = writeln!(text, "- verdict: {winner} ({}){flipped}: {}", scores.join(", "), for_markdown(&ruling.reasoning));
     }
 }
 

@@ -3,8 +3,8 @@
 use super::{markup::Markup, section};
 use crate::{facts::Ruling, view::View};
 
-/// Writes what there is.
-pub fn write(page: &mut Markup, view: &View) {
+/// Writes what there is. Verdicts are left out where what was said has them in their place.
+pub fn write(page: &mut Markup, view: &View, verdicts_follow: bool) {
     if !view.personas.is_empty() {
         section(page, "personas", "Personas", |page| {
             let rows = view.personas.iter().map(|(agent, persona)| {
@@ -14,7 +14,7 @@ pub fn write(page: &mut Markup, view: &View) {
             page.table("Who was given which persona", &["Agent", "Persona", "Field", "Written by"], rows);
         });
     }
-    if !view.verdicts.is_empty() {
+    if !view.verdicts.is_empty() && !verdicts_follow {
         section(page, "verdicts", "Verdicts", |page| {
             let titles = ["About", "Sides", "Better", "Confidence", "Scores", "Why", "To know"];
             page.table(

@@ -14,7 +14,7 @@ pub struct Look {
 }
 
 /// Hues that people with any kind of colour vision can tell apart.
-const HUES: &[&str] = &["hue0", "hue1", "hue2", "hue3", "hue4", "hue5"];
+pub const HUES: &[&str] = &["hue0", "hue1", "hue2", "hue3", "hue4", "hue5"];
 
 const DASHES: &[&str] = &["none", "10 5", "2 5", "12 4 2 4", "6 3", "16 6", "4 2 1 2", "1 3"];
 

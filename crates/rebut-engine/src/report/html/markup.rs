@@ -87,6 +87,38 @@ impl Markup {
         });
     }
 
+    /// A table without a caption of its own: each title says whether numbers stand below it, and with `has_sum` the last row sums them up.
+    pub fn numbers(&mut self, caption: &str, titles: &[(&str, bool)], rows: &[Vec<String>], has_sum: bool) {
+        let class = |at: usize| if titles.get(at).is_some_and(|(_, is_number)| *is_number) { &[("class", "number")][..] } else { &[] };
+        let row = |page: &mut Self, cells: &[String]| {
+            page.within("tr", &[], |page| {
+                for (at, cell) in cells.iter().enumerate() {
+                    match at {
+                        0 => page.element("th", &[("scope", "row")], cell),
+                        _ => page.element("td", class(at), cell),
+                    }
+                }
+            });
+        };
+        self.within("div", &[("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", caption)], |page| {
+            page.open("table", &[]);
+            page.within("thead", &[], |page| {
+                page.within("tr", &[], |page| {
+                    for (at, (title, _)) in titles.iter().enumerate() {
+                        let scope = [("scope", "col")];
+                        page.element("th", &[&scope, class(at)].concat(), title);
+                    }
+                });
+            });
+            let (sum, rows) = rows.split_last().filter(|_| has_sum).map_or((None, rows), |(sum, rows)| (Some(sum), rows));
+            page.within("tbody", &[], |page| rows.iter().for_each(|cells| row(page, cells)));
+            if let Some(sum) = sum {
+                page.within("tfoot", &[], |page| row(page, sum));
+            }
+            page.close("table");
+        });
+    }
+
     fn cell(&mut self, at: usize, text: &str) {
         match at {
             0 => self.element("th", &[("scope", "row")], text),

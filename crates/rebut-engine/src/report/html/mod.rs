@@ -10,6 +10,7 @@ mod prose;
 mod river;
 mod river_svg;
 mod rounds;
+mod scored;
 mod slope;
 mod verdict;
 
@@ -17,7 +18,7 @@ use super::markdown::transcript;
 use crate::{
     clean::{on_one_line, shortened},
     event::Started,
-    formats::Format,
+    formats::{Format, evaluate::scores::shown},
     record::Hash,
     view::View,
 };
@@ -25,6 +26,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use look::Look;
 use markup::Markup;
 use river::River;
+use scored::Scored;
 use slope::Slope;
 
 const PAGE_STYLE: &str = include_str!("page.css");
@@ -60,9 +62,41 @@ pub fn chart(view: &View) -> Result<String, String> {
     }
     let text = drawing.finish();
     // A drawing that stands alone brings its style.
-    let style = format!("<style>{CHART_STYLE}</style><title");
+    let style = format!("<style>{}</style><title", plain_style(CHART_STYLE));
     Ok(format!("{}\n", text.replacen("<title", &style, 1).trim_end()))
 }
+
+/// The style of drawings for programs that know neither variables nor schemes: colours as they are on a light ground, and simple selectors.
+fn plain_style(style: &str) -> String {
+    let colours: Vec<(&str, &str)> = style
+        .split("--")
+        .filter_map(|part| {
+            let (name, rest) = part.split_once(": light-dark(")?;
+            Some((name, rest.split_once(',')?.0))
+        })
+        .collect();
+    let mut plain = String::new();
+    for (selector, body) in style.split('}').filter_map(|rule| rule.split_once('{')).map(|(selector, body)| (selector.trim(), body)) {
+        let kept: Vec<&str> = body.split(';').map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("--")).collect();
+        let selector = selector.strip_prefix(".chart ").unwrap_or(selector);
+        if kept.is_empty() || selector.starts_with(":root") {
+            continue;
+        }
+        let hues = if selector.contains(ANY_HUE) { look::HUES } else { &[""] };
+        for hue in hues {
+            let mut rule = format!("{} {{ {}; }}\n", selector.replace(ANY_HUE, &format!(".{hue}")), kept.join("; "));
+            rule = rule.replace("var(--hue)", &format!("var(--{hue})"));
+            for (name, colour) in &colours {
+                rule = rule.replace(&format!("var(--{name})"), colour);
+            }
+            plain.push_str(&rule);
+        }
+    }
+    plain
+}
+
+/// How the style sheet says: of whatever hue.
+const ANY_HUE: &str = "[class*=\"hue\"]";
 
 /// What the style sheet is known by.
 fn style_source(style: &str) -> String {
@@ -96,23 +130,53 @@ fn body(page: &mut Markup, view: &View, started: &Started, topic: &str) {
     let reading = Format::of(view).and_then(|format| format.reading);
     page.within("main", &[], |page| {
         verdict::write(page, view, started);
-        contents(page, view, river.is_some(), !slopes.is_empty(), reading.is_some());
+        let has_scores = Scored::of(view).map_or(!slopes.is_empty(), |scored| scored.has_reasons());
+        contents(page, view, river.is_some(), has_scores, reading.is_some());
         if let Some(river) = &river {
             positions(page, river);
         }
         agreement::write(page, view);
-        if !slopes.is_empty() {
-            scores(page, &slopes);
+        match Scored::of(view) {
+            Some(scored) => scored.reasons(page),
+            None if !slopes.is_empty() => scores(page, &slopes),
+            None => {}
         }
-        findings::write(page, view);
+        findings::write(page, view, reading.is_some());
         panel(page, view, started);
         match reading {
-            Some(reading) => section(page, "transcript", "What was said", |page| prose::write(page, &(reading.transcript)(view))),
+            Some(reading) => {
+                section(page, "transcript", "What was said", |page| prose::write(page, &said(view, &(reading.transcript)(view))))
+            }
             None if view.rounds.is_empty() => section(page, "transcript", "What was said", |page| prose::write(page, &transcript(view))),
             None => rounds::write(page, view),
         }
         ledger::write(page, view, started);
     });
+}
+
+/// A transcript without the sections that the page has in its own way already.
+fn said(view: &View, transcript: &str) -> String {
+    let ending = view.outcome.as_ref().map(|outcome| outcome.outcome.as_str().to_uppercase());
+    let ending = ending.as_deref().unwrap_or_default();
+    let scores = if Scored::of(view).is_some() { "Scores" } else { "" };
+    let stands_already = |heading: &str| ["Panel", "Conflicts", scores, ending, &ending.replace('_', " ")].contains(&heading);
+    // What agents said is never at the start of a line, or in a block of code: there it may look like a heading.
+    let mut kept = String::with_capacity(transcript.len());
+    let (mut keeps, mut fence) = (true, None);
+    for line in transcript.lines() {
+        let ticks = line.len() - line.trim_start_matches('`').len();
+        match fence {
+            Some(open) if ticks == open && line.len() == ticks => fence = None,
+            None if ticks >= 3 => fence = Some(ticks),
+            None if line.starts_with("## ") => keeps = !stands_already(line[3..].trim()),
+            _ => {}
+        }
+        if keeps {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+    }
+    kept
 }
 
 fn kicker(view: &View, started: &Started) -> String {
@@ -134,8 +198,8 @@ fn contents(page: &mut Markup, view: &View, has_river: bool, has_scores: bool, h
     let rows = [
         ("#river", "Who moved", has_river),
         ("#agreement", "Agreement", agreement::is_there(view)),
-        ("#scores", "Scores", has_scores),
-        ("#verdicts", "Verdicts", !view.verdicts.is_empty()),
+        ("#scores", if Scored::of(view).is_some() { "Why" } else { "Scores" }, has_scores),
+        ("#verdicts", "Verdicts", !view.verdicts.is_empty() && !has_reading),
         ("#conflicts", "Conflicts", !view.conflicts.is_empty()),
         ("#panel", "Panel", true),
         ("#transcript", if has_reading { "What was said" } else { "Rounds" }, true),
@@ -195,17 +259,13 @@ fn positions(page: &mut Markup, river: &River) {
 fn scores(page: &mut Markup, slopes: &[Slope]) {
     section(page, "scores", "Scores before and after", |page| {
         if slope::can_be_drawn(slopes) {
-            page.within("figure", &[], |page| {
-                page.within("div", &[("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", "Slope chart")], |page| {
-                    slope::draw(page, slopes, false);
-                });
-            });
+            slope::figure(page, slopes);
         }
         let rows = slopes.iter().map(|slope| {
             let why = slope.why.iter().map(|why| on_one_line(why)).collect::<Vec<_>>().join(" ");
             let ((before, after), (unsure, sure)) = (slope.score, slope.confidence);
             let confidence = format!("{unsure:.2} → {sure:.2}");
-            vec![slope.category.clone(), format!("{before:.1}"), format!("{after:.1}"), slope.change(), confidence, why]
+            vec![slope.category.clone(), shown(before), shown(after), slope.change(), confidence, why]
         });
         page.table("Each score before and after the debate", &["Category", "Before", "After", "Change", "Confidence", "Why"], rows);
     });

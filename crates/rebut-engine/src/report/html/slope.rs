@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     clean::{on_one_line, shortened},
+    formats::evaluate::scores::{shown, signed},
     view::View,
 };
 
@@ -44,15 +45,13 @@ impl Slope {
 
     /// By how much it changed, with its sign.
     pub fn change(&self) -> String {
-        match format!("{:+.1}", self.score.1 - self.score.0).as_str() {
-            "+0.0" | "-0.0" => "±0".to_owned(),
-            change => change.replace('-', "−"),
-        }
+        signed(((self.score.1 - self.score.0) * 100.0).round() / 100.0)
     }
 
     fn words(&self) -> String {
         let why = self.why.iter().map(|why| on_one_line(why)).collect::<Vec<_>>().join(" ");
-        format!("{}: {:.1} before, {:.1} after ({}). {why}", on_one_line(&self.category), self.score.0, self.score.1, self.change())
+        let (before, after) = (shown(self.score.0), shown(self.score.1));
+        format!("{}: {before} before, {after} after ({}). {why}", on_one_line(&self.category), self.change())
     }
 }
 
@@ -67,6 +66,15 @@ const APART: f64 = 20.0;
 /// Whether so many can be told apart.
 pub fn can_be_drawn(slopes: &[Slope]) -> bool {
     !slopes.is_empty() && slopes.len() <= 16
+}
+
+/// Writes the drawing for a page.
+pub fn figure(page: &mut Markup, slopes: &[Slope]) {
+    page.within("figure", &[], |page| {
+        page.within("div", &[("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", "Slope chart")], |page| {
+            draw(page, slopes, false);
+        });
+    });
 }
 
 /// Draws it; with `ground`, on a ground of its own.
@@ -95,8 +103,8 @@ pub fn draw(svg: &mut Markup, slopes: &[Slope], ground: bool) {
         look.mark(svg, (LEFT, y1), 7.0, &slope.words());
         look.mark(svg, (RIGHT, y2), 7.0, &slope.words());
         let category = on_one_line(&slope.category);
-        label(svg, (LEFT - 16.0, before[place] + 4.0), "end", &format!("{}  {:.1}", shortened(&category, 34), slope.score.0));
-        let words = format!("{:.1}  {}  {}", slope.score.1, slope.change(), shortened(&category, 26));
+        label(svg, (LEFT - 16.0, before[place] + 4.0), "end", &format!("{}  {}", shortened(&category, 34), shown(slope.score.0)));
+        let words = format!("{}  {}  {}", shown(slope.score.1), slope.change(), shortened(&category, 26));
         label(svg, (RIGHT + 16.0, after[place] + 4.0), "strong", &words);
     }
     svg.close("svg");

@@ -58,6 +58,17 @@ fn a_style_is_known_by_the_hash_that_browsers_compute() {
 }
 
 #[test]
+fn a_drawing_that_stands_alone_has_plain_colours() {
+    let plain = plain_style(CHART_STYLE);
+    assert!(!["var(", "light-dark(", "--", "[class"].iter().any(|word| plain.contains(word)), "{plain}");
+    for rule in
+        ["text { fill: #1b1f29; font-size: 13px; }", ".line.hue3 { stroke: #9c3f7c; }", ".hollow.hue0 { fill: #ffffff; stroke: #0069a5; }"]
+    {
+        assert!(plain.contains(rule), "{rule} is not in\n{plain}");
+    }
+}
+
+#[test]
 fn no_two_of_the_first_24_look_alike() {
     let drawn = |place: usize| {
         let (look, mut svg) = (Look::of(place), Markup::default());

@@ -1,6 +1,6 @@
 //! The verdict card: what was decided, how sure, who disagrees; or honestly that nothing was.
 
-use super::{markup::Markup, named};
+use super::{markup::Markup, named, scored};
 use crate::{
     clean::{for_people, on_one_line},
     event::{Position, Started},
@@ -32,15 +32,29 @@ pub fn write(page: &mut Markup, view: &View, started: &Started) {
     page.within("section", &[("id", "verdict"), ("class", class), ("aria-label", "Verdict")], |page| {
         page.element("p", &[("class", "word")], &word);
         page.element("p", &[("class", "big")], &outcome.summary);
-        match reading {
-            Some(reading) => page.within("ul", &[], |page| {
-                (reading.lines)(view).iter().filter(|line| !line.trim().is_empty()).for_each(|line| page.element("li", &[], line));
-            }),
-            None => counted(page, view, started, outcome),
+        match (scored::Scored::of(view), reading) {
+            (Some(scored), _) => scored.card(page, view),
+            (None, Some(reading)) => lines(page, &(reading.lines)(view)),
+            (None, None) => counted(page, view, started, outcome),
         }
         warnings(page, view, started, outcome);
         people(page, view);
     });
+}
+
+/// The lines of a terminal, which stand in columns.
+fn lines(page: &mut Markup, lines: &[String]) {
+    let lines: Vec<&str> = lines.iter().map(String::as_str).filter(|line| !line.trim().is_empty()).collect();
+    if !lines.is_empty() {
+        page.within("pre", &[("class", "lines")], |page| {
+            for line in lines {
+                // Each its own block, so that one that is too long goes on under itself.
+                page.open("span", &[]);
+                page.text(line);
+                page.close("span");
+            }
+        });
+    }
 }
 
 fn open(page: &mut Markup, view: &View) {
