@@ -55,7 +55,7 @@ pub fn read(args: &EvaluateArgs, deny: &[String]) -> Result<Idea, CliError> {
         return Err(CliError::usage(format!("there is no text in {}", args.path.display())).hint("write the idea into a Markdown file"));
     }
     let input = Input {
-        title: title(args, &gathered.text),
+        title: title(args.title.as_deref(), &args.path, &gathered.text),
         scores: scores.map(|file| data::<BTreeMap<String, Prior>>(&file, "scores")).transpose()?.unwrap_or_default(),
         challenges: challenges.map(|file| data::<Vec<RedTeam>>(&file, "challenges")).transpose()?.unwrap_or_default(),
         topics: args.topics.as_ref().map(|file| data::<Vec<Topic>>(file, "topics")).transpose()?,
@@ -82,20 +82,14 @@ fn check_stays_inside(analysis: &Path, folder: &Path) -> Result<(), CliError> {
 }
 
 /// What the idea is called: as typed, its first heading, or its name on disk.
-fn title(args: &EvaluateArgs, text: &str) -> String {
+fn title(typed: Option<&str>, path: &Path, text: &str) -> String {
     let heading = || text.lines().find_map(|line| line.strip_prefix("# ")).map(on_one_line).filter(|title| !title.is_empty());
     let name = || {
-        let full = args.path.canonicalize().unwrap_or_else(|_| args.path.clone());
+        let full = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         // What comes through standard input has no name.
         full.file_stem().map(|name| on_one_line(&name.to_string_lossy())).filter(|name| !name.is_empty() && name != "-")
     };
-    args.title
-        .as_deref()
-        .map(on_one_line)
-        .filter(|title| !title.is_empty())
-        .or_else(heading)
-        .or_else(name)
-        .unwrap_or_else(|| "idea".to_owned())
+    typed.map(on_one_line).filter(|title| !title.is_empty()).or_else(heading).or_else(name).unwrap_or_else(|| "idea".to_owned())
 }
 
 /// What a data file holds, bare or under its own name.
@@ -127,6 +121,20 @@ fn form_of(name: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_idea_is_called_as_typed_by_its_heading_or_by_its_name() {
+        let rows = [
+            ((Some("Mine"), "ward.md", "# Ward handover\n"), "Mine"),
+            ((Some(" "), "ward.md", "text\n# Ward handover\n"), "Ward handover"),
+            ((None, "ideas/ward.md", "text"), "ward"),
+            ((None, "-", "# Ward handover\n"), "Ward handover"),
+            ((None, "-", "text"), "idea"),
+        ];
+        for ((typed, path, text), expected) in rows {
+            assert_eq!(title(typed, Path::new(path), text), expected, "{typed:?} {path} {text}");
+        }
+    }
 
     #[test]
     fn data_files_are_read_in_three_forms_bare_or_named() {

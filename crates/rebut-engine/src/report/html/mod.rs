@@ -147,7 +147,9 @@ fn body(page: &mut Markup, view: &View, started: &Started, topic: &str) {
             Some(reading) => {
                 section(page, "transcript", "What was said", |page| prose::write(page, &said(view, &(reading.transcript)(view))))
             }
-            None if view.rounds.is_empty() => section(page, "transcript", "What was said", |page| prose::write(page, &transcript(view))),
+            None if view.rounds.is_empty() => {
+                section(page, "transcript", "What was said", |page| prose::write(page, &said(view, &transcript(view))))
+            }
             None => rounds::write(page, view),
         }
         ledger::write(page, view, started);
