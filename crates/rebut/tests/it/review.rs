@@ -120,6 +120,7 @@ fn a_change_is_reviewed_without_running_anything_of_the_repository_and_without_s
     assert!(all_new.stderr.contains("left out .env: may hold secrets"), "{}", all_new.stderr);
     // Whatever the repository would like to run leaves a trace.
     rebut.write("trap.sh", "#!/bin/sh\ntouch trapped\ncat \"$1\" 2>/dev/null\n");
+    rebut.write(".gitignore", "found.*\ntrapped\n");
     rebut.write(".gitattributes", "* filter=trap\n*.md diff=trap filter=tr=a.p\n");
     git(&rebut, &["add", "."]);
     git(&rebut, &["commit", "-qm", "first"]);
