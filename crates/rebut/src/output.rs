@@ -63,7 +63,7 @@ pub fn check_files(output: &OutputArgs, format: &str) -> Result<(), CliError> {
     for file in &output.output {
         let form = form_of(file)?;
         if !suits(form, format) {
-            return Err(CliError::usage(format!("`{}`: there is no such file of a {format}", file.display())).hint(match form {
+            return Err(CliError::usage(format!("`{}`: {format} has no such file", file.display())).hint(match form {
                 Form::Sarif | Form::Comment => ".sarif and .comment.md are for review",
                 Form::Adr => "decision records are for decide; .md and .html tell what was said",
                 _ => "a review is not drawn; .html shows it",

@@ -2,7 +2,7 @@
 
 use super::markdown::{choices, cost};
 use crate::{
-    clean::{on_one_line, shortened},
+    clean::{for_markdown, shortened},
     outcome::Ending,
     recount::{Robustness, robustness},
     view::View,
@@ -15,7 +15,7 @@ pub fn adr(view: &View) -> Result<String, String> {
         view.started.as_ref().zip(view.outcome.as_ref()).ok_or("the debate has not ended; there is nothing to record yet")?;
     let options = choices(view);
     let label = |id: &str| {
-        options.iter().find(|(known, _)| known == id).map_or_else(|| id.to_owned(), |(id, label)| format!("{id}, {}", on_one_line(label)))
+        options.iter().find(|(known, _)| known == id).map_or_else(|| id.to_owned(), |(id, label)| format!("{id}, {}", for_markdown(label)))
     };
     let found = |key: &str| outcome.result.get(key).and_then(|value| value.as_str());
     let recommended = found("recommended_option").or_else(|| found("winner"));
@@ -24,8 +24,8 @@ pub fn adr(view: &View) -> Result<String, String> {
             ("Accepted", format!("We choose {}.", label(option)))
         }
         (Ending::Contested, _, Some(answer)) => {
-            let why = if answer.reason.is_empty() { String::new() } else { format!(" {}", on_one_line(&answer.reason)) };
-            ("Accepted", format!("The judges disagreed; {} chose {}.{why}", on_one_line(&answer.by), label(&answer.option)))
+            let why = if answer.reason.is_empty() { String::new() } else { format!(" {}", for_markdown(&answer.reason)) };
+            ("Accepted", format!("The judges disagreed; {} chose {}.{why}", for_markdown(&answer.by), label(&answer.option)))
         }
         (Ending::Contested, _, None) => ("Proposed", "The judges disagreed; the choice is open.".to_owned()),
         (ending, _, _) => return Err(format!("the debate ended {}; there is no decision to record", ending.as_str())),
@@ -33,7 +33,7 @@ pub fn adr(view: &View) -> Result<String, String> {
     let chosen = view.answer.as_ref().map(|answer| answer.option.as_str()).or(recommended);
     let mut text = format!(
         "# {}\n\nDate: {}\nStatus: {status}\n",
-        on_one_line(&started.topic),
+        for_markdown(&started.topic),
         view.ended_at.as_deref().unwrap_or_default().get(..10).unwrap_or_default()
     );
     if started.rehearsal {
@@ -43,26 +43,31 @@ pub fn adr(view: &View) -> Result<String, String> {
     let _ = writeln!(text, "\n## Context\n\n{}\n", quoted(context));
     text.push_str("## Considered options\n\n");
     for (id, label) in &options {
-        let _ = writeln!(text, "- {id}: {}", on_one_line(label));
+        let _ = writeln!(text, "- {id}: {}", for_markdown(label));
     }
     let _ = writeln!(text, "\n## Decision\n\n{decision}\n\n## Reasons\n");
     let last_words = view.last_words();
     for (agent, position) in last_words.iter().filter(|(_, position)| chosen.is_some() && position.counted.as_deref() == chosen) {
-        let _ = writeln!(text, "- {agent}: {}", on_one_line(&position.summary));
+        let _ = writeln!(text, "- {agent}: {}", for_markdown(&position.summary));
     }
     text.push_str("\n## Dissent\n\n");
     for (agent, position) in last_words.iter().filter(|(_, position)| chosen.is_none() || position.counted.as_deref() != chosen) {
-        let _ = writeln!(text, "- {agent} for {}: {}", position.counted.as_deref().unwrap_or("none"), on_one_line(&position.summary));
+        let _ = writeln!(
+            text,
+            "- {agent} for {}: {}",
+            for_markdown(position.counted.as_deref().unwrap_or("none")),
+            for_markdown(&position.summary)
+        );
     }
     text.push_str("\n## What would change it\n\n");
     for (agent, position) in last_words.iter().filter(|(_, position)| !position.flips_if.trim().is_empty()) {
-        let _ = writeln!(text, "- {agent}: {}", on_one_line(&position.flips_if));
+        let _ = writeln!(text, "- {agent}: {}", for_markdown(&position.flips_if));
     }
     for words in robustness(view).iter().flat_map(Robustness::in_words) {
         let _ = writeln!(text, "- {words}");
     }
     let id = view.id.map(|id| id.to_string()).unwrap_or_default();
-    let _ = writeln!(text, "\n## Record\n\nDebate `{id}`, {}, {}.", outcome.summary, cost(view.spent().cost_usd));
+    let _ = writeln!(text, "\n## Record\n\nDebate `{id}`, {}, {}.", for_markdown(&outcome.summary), cost(view.spent().cost_usd));
     Ok(text)
 }
 

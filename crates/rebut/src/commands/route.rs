@@ -22,9 +22,12 @@ pub async fn run(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
             eprintln!("{}", paint.faint("this question may not need a debate; `rebut triage` says why"));
         }
     }
-    let AskArgs { context, run, .. } = args.clone();
+    let AskArgs { context, run, rounds, timeout, .. } = args.clone();
     match route.format {
-        "challenge" => challenge::run(global, ChallengeArgs { topic: text, context, run, ..ChallengeArgs::default() }).await,
+        "challenge" => {
+            let args = ChallengeArgs { topic: text, context, rounds, timeout, run, ..ChallengeArgs::default() };
+            challenge::run(global, args).await
+        }
         "evaluate" => evaluate::run(global, EvaluateArgs { path: text.into(), run, ..EvaluateArgs::default() }).await,
         "review" => review::run(global, ReviewArgs { file: Some(PathBuf::from(text)), run, ..ReviewArgs::default() }).await,
         _ => ask::ask("decide", global, args).await,
@@ -33,8 +36,10 @@ pub async fn run(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
 
 /// Files are reviewed, folders evaluated; positions are challenged and questions decided. Flags of decide settle it.
 fn chosen(text: &str, args: &AskArgs) -> Result<Route, CliError> {
-    let AskArgs { question, context, run, .. } = args.clone();
-    let is_plain = *args == AskArgs { question, context, run, ..AskArgs::default() };
+    let AskArgs { question, context, run, rounds, timeout, .. } = args.clone();
+    // Flags that decide and challenge both have settle nothing.
+    let is_bare = context.is_empty() && rounds.is_none() && timeout.is_none();
+    let is_plain = *args == AskArgs { question, context, rounds, timeout, run, ..AskArgs::default() };
     let path = Path::new(text);
     let by_path = match (path.is_dir(), path.is_file()) {
         (true, _) => Some(route("evaluate", "it is a folder: an idea")),
@@ -42,7 +47,7 @@ fn chosen(text: &str, args: &AskArgs) -> Result<Route, CliError> {
         _ => None,
     };
     match by_path {
-        Some(route) if is_plain && args.context.is_empty() => return Ok(route),
+        Some(route) if is_plain && is_bare => return Ok(route),
         Some(route) => {
             let message = format!("`{text}` is there as a file, and {} has not all of these flags", route.format);
             return Err(CliError::usage(message).hint(format!("`rebut {} --help` lists its flags", route.format)));

@@ -111,3 +111,18 @@ fn clean(name: &str, rebut: &Rebut, code: i32, args: &[&str]) -> String {
     }
     output.stdout
 }
+
+#[test]
+fn what_judges_write_is_no_markup_in_a_record() {
+    let rebut = Rebut::new();
+    let words = "<script>x</script> ![p](http://e/p.png) [c](javascript:x)";
+    let reply = serde_json::json!({"option": "A", "confidence": 0.8, "summary": words, "claims": [words], "flips_if": words});
+    rebut.write("debate.md", &script(&[("*", &reply.to_string())]));
+    rebut.expect(0, &case(&["-O", &format!("D={words}"), "-o", "d.adr.md", "-o", "d.md"]));
+    for file in ["d.adr.md", "d.md"] {
+        let text = rebut.read(file);
+        assert!(text.contains("script"), "it is told: {text}");
+        let obeyed = text.replace("\\<", "").replace("\\]", "");
+        assert!(!["<script", "](http", "](javascript"].iter().any(|live| obeyed.contains(live)), "{file}: {text}");
+    }
+}

@@ -47,6 +47,7 @@ fn what_is_typed_without_a_command_finds_its_format_and_says_why() {
         (&["Use Redis for the sessions", "--estimate"], "challenge: it begins with “use”: a position, not a question"),
         (&["Use Redis for the sessions", "--threshold", "0.8", "--estimate"], "decide: a flag of decide was given"),
         (&["Redis?", "--estimate"], "decide: "),
+        (&["Use Redis for the sessions", "--rounds", "3", "--timeout", "9", "--estimate"], "challenge: it begins with “use”"),
         (&["idea", "--estimate"], "evaluate: it is a folder: an idea"),
         (&["spec.md", "--estimate"], "review: it is a file: a text"),
     ] {
@@ -59,7 +60,7 @@ fn what_is_typed_without_a_command_finds_its_format_and_says_why() {
     assert_eq!(refused.code, 2);
     assert!(refused.stderr.contains("`spec.md` is there as a file, and review has not all of these flags"), "{}", refused.stderr);
     for (file, format, says) in [
-        ("r.sarif", "decide", "there is no such file of a decide"),
+        ("r.sarif", "decide", "decide has no such file"),
         ("r.adr.md", "challenge", "decision records are for decide"),
         ("r.svg", "review", "a review is not drawn"),
     ] {
