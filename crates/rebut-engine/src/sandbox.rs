@@ -1,0 +1,226 @@
+//! The seam to untrusted code: what is to run, and what came of it. Nothing else in the program runs what a model wrote.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Runs what a model wrote, where it can do no harm.
+#[async_trait::async_trait]
+pub trait Sandbox: Send + Sync + 'static {
+    /// Runs one job to its end, within its limits, and leaves nothing behind. Dropping the future ends it too.
+    async fn run(&self, job: &Job) -> Result<Ran, Refused>;
+}
+
+/// The languages code can be written in: their names wherever a person or a model names one.
+pub const LANGUAGES: &[&str] = &["python", "javascript", "rust", "go", "c", "cpp", "shell"];
+
+/// One thing to run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// The language of the code, one of [`LANGUAGES`].
+    pub language: String,
+    /// The code under test: one file.
+    pub code: String,
+    /// What is done with it.
+    pub work: Work,
+    /// The most wall-clock time it may take, in seconds.
+    pub seconds: u32,
+}
+
+/// What is done with the code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// The program is run as it is.
+    Program {
+        /// What it reads from its standard input.
+        stdin: String,
+        /// Its arguments.
+        args: Vec<String>,
+    },
+    /// Tests are run against it.
+    Tests(Tests),
+    /// A command is run in a folder that holds the code: a linter, a scanner.
+    Command(Command),
+}
+
+/// A file of tests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tests {
+    /// The text of the file. It finds the code as the module `solution` (or as the language has it).
+    pub text: String,
+    /// How it is written; found out from the text when not said.
+    pub style: Option<Style>,
+}
+
+/// How tests are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Style {
+    /// Statements at the top level: each `assert` and each call is a test. The code's names are there without an import.
+    Asserts,
+    /// Python's pytest.
+    Pytest,
+    /// Python's unittest.
+    Unittest,
+    /// JavaScript's node:test.
+    NodeTest,
+    /// Rust's own tests.
+    CargoTest,
+    /// Go's own tests.
+    GoTest,
+    /// A program of its own whose exit code says it all: one test.
+    Program,
+}
+
+/// A command and what it finds in its folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Command {
+    /// The program and its arguments; `{code}` is the name of the file with the code.
+    pub argv: Vec<String>,
+    /// More files, by name.
+    pub files: Vec<(String, String)>,
+}
+
+/// What came of a job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ran {
+    /// How strongly it was held: 1 is namespaces and more, 2 is Landlock and seccomp alone.
+    pub tier: u8,
+    /// What bounded its memory: `cgroup` for all its processes together, `rlimit` for each of them.
+    pub memory_bound: String,
+    /// How it ended.
+    pub end: End,
+    /// How long it took.
+    pub ms: u64,
+    /// The end of what it wrote to its standard output.
+    pub stdout: String,
+    /// The end of what it wrote to its standard error.
+    pub stderr: String,
+    /// One result for each test, in the order of the file; empty unless tests were run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<TestRun>,
+    /// Why the results cannot be believed as a whole (none collected, fewer than there are, the runner ended early); never empty words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distrust: Option<String>,
+}
+
+/// How a job ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// By itself, with that code.
+    Exited(i32),
+    /// By a signal that was not ours.
+    Signalled(i32),
+    /// Ended by us: its time was over.
+    TimedOut,
+    /// Ended by us: it wrote more than it may.
+    TooMuchOutput,
+    /// It met a limit on memory, processes or files.
+    Resource(String),
+    /// The code could not be built; the words are in `stderr`.
+    NotBuilt,
+}
+
+/// One test's result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TestRun {
+    /// Its name, unique in the file.
+    pub name: String,
+    /// How it went.
+    pub verdict: TestVerdict,
+    /// The end of what it said; empty for most that pass.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
+}
+
+/// How a test went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TestVerdict {
+    /// It ran to its end and held.
+    Pass,
+    /// It ran and did not hold.
+    Fail,
+    /// It could not be run: the code or the test broke.
+    Error,
+    /// It did not end in time.
+    Timeout,
+}
+
+impl Ran {
+    /// Whether tests were run and every one of them held. No test is no pass.
+    pub fn all_passed(&self) -> bool {
+        self.distrust.is_none() && !self.tests.is_empty() && self.passed() == self.tests.len()
+    }
+
+    /// How many tests held; none of a run that cannot be believed.
+    pub fn passed(&self) -> usize {
+        if self.distrust.is_some() {
+            return 0;
+        }
+        self.tests.iter().filter(|test| test.verdict == TestVerdict::Pass).count()
+    }
+
+    /// The share of tests that held; `None` when there was none.
+    #[allow(clippy::cast_precision_loss, reason = "nobody writes 2^52 tests")]
+    pub fn pass_rate(&self) -> Option<f64> {
+        (!self.tests.is_empty()).then(|| self.passed() as f64 / self.tests.len() as f64)
+    }
+}
+
+/// Why nothing was run. The code never runs anywhere else instead.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
+#[error("{reason}; {fix}")]
+pub struct Refused {
+    /// What is missing or wrong.
+    pub reason: String,
+    /// What a person can do about it.
+    pub fix: String,
+}
+
+/// The sandbox of a program that has none: refuses everything.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoSandbox;
+
+#[async_trait::async_trait]
+impl Sandbox for NoSandbox {
+    async fn run(&self, _: &Job) -> Result<Ran, Refused> {
+        Err(Refused { reason: "this program was built without a sandbox".to_owned(), fix: "give the desk one".to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_no_pass() {
+        let ran = |verdicts: &[TestVerdict], distrust: Option<&str>| Ran {
+            tier: 1,
+            memory_bound: "rlimit".to_owned(),
+            end: End::Exited(0),
+            ms: 1,
+            stdout: String::new(),
+            stderr: String::new(),
+            tests: verdicts
+                .iter()
+                .enumerate()
+                .map(|(number, verdict)| TestRun { name: number.to_string(), verdict: *verdict, output: String::new() })
+                .collect(),
+            distrust: distrust.map(str::to_owned),
+        };
+        use TestVerdict::{Error, Fail, Pass, Timeout};
+        let rows: &[(&[TestVerdict], Option<&str>, bool, Option<f64>)] = &[
+            (&[], None, false, None),
+            (&[Pass], None, true, Some(1.0)),
+            (&[Pass, Fail], None, false, Some(0.5)),
+            (&[Error, Timeout], None, false, Some(0.0)),
+            (&[Pass, Pass], Some("one of three is missing"), false, Some(0.0)),
+        ];
+        for (verdicts, distrust, all, rate) in rows {
+            let ran = ran(verdicts, *distrust);
+            assert_eq!((ran.all_passed(), ran.pass_rate()), (*all, *rate), "{verdicts:?} {distrust:?}");
+        }
+    }
+}
