@@ -1,4 +1,4 @@
-//! All that a format can say: `turn`, `round`, `gate`, `note`. Each is durable by its name: what the journal
+//! All that a format can say: `turn`, `round`, `gate`, `note` (and `run`, in its own file). Each is durable by its name: what the journal
 //! holds is returned, what it lacks is asked and recorded first.
 
 use crate::{
@@ -17,8 +17,9 @@ use crate::{
     record::{Hash, Place},
     replay::Recording,
     reply::{Check, Reply, Schema},
+    sandbox::Sandbox,
     secrets::Scrubber,
-    turn::Exchange,
+    turn::{Exchange, Told},
 };
 use futures_util::future::join_all;
 use std::{
@@ -41,6 +42,7 @@ pub struct Debate {
     pub(crate) steer: watch::Receiver<Steer>,
     pub(crate) deltas: Deltas,
     pub(crate) scrubber: Arc<Scrubber>,
+    pub(crate) sandbox: Arc<dyn Sandbox>,
     pub(crate) lanes: Arc<Lanes>,
     /// The limits in force: the pinned ones, or those of the last resume.
     pub(crate) limits: Limits,
@@ -177,9 +179,9 @@ impl Debate {
 
     /// One agent speaks.
     pub async fn turn<R: Reply>(&self, step: &Step, agent: &Agent, ask: Ask<R>) -> Result<Result<Said<R>, Absence>, Halt> {
-        let mut asks = vec![(agent, ask)];
         self.enter(step)?;
-        let mut results = self.exchange_all(step, &mut asks, Vec::new()).await?;
+        let exchange = Exchange::new(self, step, agent, step.turn(&agent.name), Told::Held(&ask.prompt), &ask.schema)?;
+        let mut results = self.exchange_all(vec![(exchange, &*ask.check)], Vec::new()).await?;
         self.note_absences(step, results.iter().filter_map(|result| result.as_ref().err()));
         results.pop().ok_or_else(|| Halt::Broken(format!("{}: nobody was asked", step.name)))
     }
@@ -189,13 +191,19 @@ impl Debate {
         &self,
         step: &Step,
         agents: impl IntoIterator<Item = &'a Agent>,
-        ask: impl Fn(&Agent, &str) -> Ask<R>,
+        ask: impl Fn(&Agent, &str) -> Ask<R> + Sync,
     ) -> Result<Round<R>, Halt> {
         self.enter(step)?;
         let agents: Vec<&Agent> = agents.into_iter().collect();
         let (opening, notes) = self.open_round(step, &agents).await?;
-        let mut asks: Vec<(&Agent, Ask<R>)> = agents.iter().map(|agent| (*agent, ask(agent, &notes))).collect();
-        let results = self.exchange_all(step, &mut asks, opening).await?;
+        let make = |agent: &Agent| ask(agent, &notes).prompt;
+        let mut asks: Vec<Ask<R>> = agents.iter().map(|agent| ask(agent, &notes)).collect();
+        let mut exchanges = Vec::with_capacity(agents.len());
+        for (agent, ask) in agents.iter().zip(&mut asks) {
+            let told = Told::Made(Some(std::mem::take(&mut ask.prompt)), &make);
+            exchanges.push((Exchange::new(self, step, agent, step.turn(&agent.name), told, &ask.schema)?, &*ask.check));
+        }
+        let results = self.exchange_all(exchanges, opening).await?;
         let mut round = Round { step: step.name.clone(), said: Vec::with_capacity(results.len()), absent: Vec::new() };
         for result in results {
             match result {
@@ -307,6 +315,14 @@ impl Debate {
         Err(Halt::Broken(format!("the format used the step `{}` twice; each needs its own name", step.name)))
     }
 
+    /// Like a step's name, a run's is used once.
+    pub(crate) fn enter_run(&self, run: &str) -> Result<(), Halt> {
+        if self.lock_said().steps.insert(format!("run {run}")) {
+            return Ok(());
+        }
+        Err(Halt::Broken(format!("the format used the run `{run}` twice; each needs its own name")))
+    }
+
     /// Fixes which notes a round hears: those of its first start, so that a re-run asks the same.
     async fn open_round(&self, step: &Step, agents: &[&Agent]) -> Result<(Vec<Entry>, String), Halt> {
         let mut opening = Vec::new();
@@ -334,14 +350,9 @@ impl Debate {
     /// Records the intents of all calls in one append, then makes the calls in parallel.
     async fn exchange_all<R: Reply>(
         &self,
-        step: &Step,
-        asks: &mut [(&Agent, Ask<R>)],
+        mut exchanges: Vec<(Exchange<'_>, &Check<'static, R>)>,
         mut opening: Vec<Entry>,
     ) -> Result<Vec<Result<Said<R>, Absence>>, Halt> {
-        let mut exchanges = Vec::with_capacity(asks.len());
-        for (agent, ask) in asks.iter() {
-            exchanges.push((Exchange::new(self, step, agent, step.turn(&agent.name), &ask.prompt, &ask.schema)?, ask));
-        }
         if let Some(stop) = self.stopped_in_recording(&exchanges) {
             return Err(stop);
         }
@@ -350,7 +361,7 @@ impl Debate {
             opening.extend(exchanges.iter_mut().filter_map(|(exchange, _)| exchange.begin_at_once()));
             self.journal.append(opening, self.journal.commit_before_call().await).await?;
         }
-        let calls = join_all(exchanges.into_iter().map(|(exchange, ask)| exchange.speak(ask)));
+        let calls = join_all(exchanges.iter_mut().map(|(exchange, check)| exchange.speak(*check)));
         let spoken = match self.ends_at {
             None => calls.await,
             Some(ends_at) => tokio::select! {
@@ -364,7 +375,7 @@ impl Debate {
     }
 
     /// A recording that ends because something was used up ends there in a replay too.
-    fn stopped_in_recording<R>(&self, asked: &[(Exchange<'_>, &Ask<R>)]) -> Option<Halt> {
+    fn stopped_in_recording<C>(&self, asked: &[(Exchange<'_>, C)]) -> Option<Halt> {
         let recording = self.recording.as_ref()?;
         let stop = recording.stopped()?;
         let never_came = |turn: &str| recording.asked(turn, 1).is_none() && recording.unsent(turn, 1).is_none();

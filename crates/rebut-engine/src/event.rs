@@ -8,6 +8,7 @@ use crate::{
     model::{Fault, Finish, Usage},
     outcome::{Absence, Outcome},
     record::Hash,
+    running::{RunCompleted, RunStarted},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,6 +94,10 @@ events! {
     ConflictsFound(Arc<ConflictsFound>) = "conflict.found",
     /// It was decided which proposals stand.
     MergeRecorded(Arc<MergeRecorded>) = "merge.recorded",
+    /// Code is about to run in the sandbox.
+    RunStarted(Box<RunStarted>) = "run.started",
+    /// Code ran, or was refused.
+    RunCompleted(Arc<RunCompleted>) = "run.completed",
     /// The debate waits for a person.
     GateOpened(Box<GateOpened>) = "gate.opened",
     /// The gate was decided.

@@ -9,6 +9,7 @@ use crate::{
     model::{Fault, FaultKind},
     outcome::Outcome,
     record::{Hash, Place, Record},
+    running::RunCompleted,
     seal::Seal,
     store::{Append, Claim, Durability, Session, Store, StoreError, TurnRow},
 };
@@ -128,9 +129,13 @@ pub struct Memory {
     /// Whether a text was taken out: such a debate can be read, but not run again.
     pub redacted: bool,
     turns: HashMap<Arc<str>, RecordedTurn>,
+    runs: HashMap<Arc<str>, RecordedRun>,
     rounds_started: HashMap<String, Vec<u64>>,
     facts: HashMap<FactKey, String>,
 }
+
+/// The hash of a run's job, and what came of it.
+type RecordedRun = (Hash, Option<Arc<RunCompleted>>);
 
 type FactKey = (String, Option<u32>, Option<Arc<str>>, Option<Arc<str>>);
 
@@ -332,6 +337,11 @@ impl Memory {
         self.turns.remove(turn).unwrap_or_default()
     }
 
+    /// What is recorded of a run; handed out once, like a turn.
+    pub fn take_run(&mut self, run: &str) -> Option<RecordedRun> {
+        self.runs.remove(run)
+    }
+
     /// The notes a round heard when it was first started.
     pub fn notes_heard(&self, step: &str) -> Option<Vec<u64>> {
         self.rounds_started.get(step).cloned()
@@ -394,6 +404,14 @@ impl Memory {
                     self.spent.charge(turn.held.take().unwrap_or_default(), used, true);
                 }
                 turn.completed = Some(completed);
+            }
+            Some(Event::RunStarted(started)) => {
+                self.runs.insert(started.run, (started.job, None));
+            }
+            Some(Event::RunCompleted(completed)) => {
+                if let Some((_, result)) = self.runs.get_mut(&completed.run) {
+                    *result = Some(completed);
+                }
             }
             Some(Event::GateOpened(opened)) => self.gates.entry(opened.gate).or_default().0 = Some(opened.until),
             Some(Event::GateDecided(decided)) => self.decide_gate(*decided),

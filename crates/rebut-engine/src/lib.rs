@@ -35,6 +35,7 @@ pub mod recount;
 mod replay;
 pub mod reply;
 pub mod report;
+pub mod running;
 pub mod sandbox;
 pub mod seal;
 pub mod secrets;

@@ -11,7 +11,7 @@ use std::{borrow::Cow, ops::Range};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prompt {
     /// Who the agent is and the rules: the same for all its turns.
-    pub system: String,
+    pub system: Cow<'static, str>,
     /// The case: what stays the same first, what grows last.
     pub user: String,
     parts: Vec<(&'static str, Range<usize>)>,
@@ -81,7 +81,11 @@ pub trait Template {
     fn render(&self, fence: &Fence) -> Prompt {
         let Pieces { system, user } = Self::pieces();
         let mut parts = Vec::with_capacity(user.len());
-        Prompt { system: fill(self, system, fence, &mut Vec::new()), user: fill(self, user, fence, &mut parts), parts }
+        let system = match system.as_slice() {
+            [(text, None)] => (*text).into(),
+            pieces => fill(self, pieces, fence, &mut Vec::new()).into(),
+        };
+        Prompt { system, user: fill(self, user, fence, &mut parts), parts }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::{
     model::{Answer, Fault, FaultKind, Model, Models, Request},
     outcome::LimitMet,
     record::Record,
+    running::RunCompleted,
 };
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -22,6 +23,7 @@ pub struct Recording {
     stopped: Option<LimitMet>,
     notes: HashMap<String, Vec<HumanNoted>>,
     gates: HashMap<String, GateDecided>,
+    runs: HashMap<Arc<str>, Arc<RunCompleted>>,
 }
 
 impl Recording {
@@ -61,6 +63,9 @@ impl Recording {
                 Some(Event::GateDecided(decided)) => {
                     recording.gates.insert(decided.gate.clone(), *decided);
                 }
+                Some(Event::RunCompleted(completed)) => {
+                    recording.runs.insert(completed.run.clone(), completed);
+                }
                 _ => {}
             }
         }
@@ -94,6 +99,11 @@ impl Recording {
     /// Notes that the round was the first to hear.
     pub fn notes_before(&self, step: &str) -> Vec<HumanNoted> {
         self.notes.get(step).cloned().unwrap_or_default()
+    }
+
+    /// What came of a run.
+    pub fn run(&self, run: &str) -> Option<&RunCompleted> {
+        self.runs.get(run).map(Arc::as_ref)
     }
 
     /// How a gate was decided.

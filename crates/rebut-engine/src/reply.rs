@@ -9,7 +9,7 @@ use std::{
 };
 
 /// The form a reply must have. Declare with [`reply!`](crate::reply!).
-pub trait Reply: DeserializeOwned + Serialize + JsonSchema + PartialEq + Send + 'static {
+pub trait Reply: DeserializeOwned + Serialize + JsonSchema + PartialEq + Send + Sync + 'static {
     /// The schema's name at providers that want one.
     const NAME: &'static str;
 

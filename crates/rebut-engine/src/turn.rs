@@ -5,7 +5,7 @@ mod begin;
 use crate::{
     agent::Agent,
     budget::{Amount, may_be_billed},
-    debate::{Ask, Debate, Said, Step, absence},
+    debate::{Debate, Said, Step, absence},
     error::Halt,
     event::{Event, TurnCompleted, TurnFailed},
     journal::{Commit, Entry, RecordedTurn},
@@ -13,7 +13,7 @@ use crate::{
     outcome::Absence,
     prompt::{Prompt, Template},
     record::Hash,
-    reply::{Reply, Schema, extract},
+    reply::{Check, Reply, Schema, extract},
 };
 use begin::{Begun, TurnTime};
 use std::{sync::Arc, time::Duration};
@@ -35,11 +35,36 @@ pub(crate) struct Exchange<'a> {
     step: &'a Step,
     agent: &'a Agent,
     pub turn: Arc<str>,
-    prompt: &'a Prompt,
+    told: Told<'a>,
     schema: &'a Schema,
     recorded: RecordedTurn,
     /// The first call, where it could begin together with the others of the round.
     begun: Option<Begun<'a>>,
+}
+
+/// What an agent is told. A prompt is the largest thing a turn holds, and thousands may wait for a place at their provider.
+pub(crate) enum Told<'a> {
+    /// Somebody else holds it.
+    Held(&'a Prompt),
+    /// It can be made again, and is there only while it is needed.
+    Made(Option<Prompt>, &'a (dyn Fn(&Agent) -> Prompt + Sync)),
+}
+
+impl Told<'_> {
+    /// The prompt of that agent, made again if it was put away.
+    fn prompt(&mut self, agent: &Agent) -> &Prompt {
+        match self {
+            Self::Held(prompt) => prompt,
+            Self::Made(made, make) => made.get_or_insert_with(|| make(agent)),
+        }
+    }
+
+    /// Puts it away until it is asked for again.
+    fn put_away(&mut self) {
+        if let Self::Made(made, _) = self {
+            *made = None;
+        }
+    }
 }
 
 /// One attempt: which, with whom, and how often that one has failed before.
@@ -70,11 +95,11 @@ impl<'a> Exchange<'a> {
         step: &'a Step,
         agent: &'a Agent,
         turn: Arc<str>,
-        prompt: &'a Prompt,
+        mut told: Told<'a>,
         schema: &'a Schema,
     ) -> Result<Self, Halt> {
-        let recorded = debate.recorded_turn(&turn, prompt)?;
-        Ok(Self { debate, step, agent, turn, prompt, schema, recorded, begun: None })
+        let recorded = debate.recorded_turn(&turn, told.prompt(agent))?;
+        Ok(Self { debate, step, agent, turn, told, schema, recorded, begun: None })
     }
 
     /// Whether its end is on record.
@@ -83,28 +108,44 @@ impl<'a> Exchange<'a> {
     }
 
     /// Gets a valid reply, with one clarification if need be.
-    pub async fn speak<R: Reply>(self, ask: &Ask<R>) -> Result<Result<Said<R>, Absence>, Halt> {
-        let (debate, step, agent) = (self.debate, self.step, self.agent);
-        let turn = self.turn.clone();
+    pub async fn speak<R: Reply>(&mut self, check: &Check<'static, R>) -> Result<Result<Said<R>, Absence>, Halt> {
+        let (agent, turn) = (self.agent, self.turn.clone());
         let first = match self.reply().await? {
             Ok(reply) => reply,
             Err(fault) => return Ok(Err(absence(agent, &turn, fault.kind, &fault.message))),
         };
-        debate.note_substitution(agent, &first);
-        let problem = match extract(&first.text, &*ask.check) {
+        self.debate.note_substitution(agent, &first);
+        let problem = match extract(&first.text, check) {
             Ok(found) => return Ok(Ok(Said { agent: agent.name.clone(), turn, reply: found.reply })),
             Err(problem) => problem,
         };
         // Boxed: few turns need it, and the others should not carry its room while they wait.
-        let clarified = Box::pin(clarify(debate, step, agent, format!("{turn}/clarify").into(), ask, &first.text, &problem)).await?;
-        Ok(match clarified {
+        Ok(match Box::pin(self.clarify(check, &first.text, &problem)).await? {
             Ok(reply) => Ok(Said { agent: agent.name.clone(), turn, reply }),
             Err(still) => Err(absence(agent, &turn, FaultKind::InvalidReply, &still)),
         })
     }
 
+    /// Asks once more after an unusable reply. What is still wrong then is returned in words.
+    async fn clarify<R: Reply>(&mut self, check: &Check<'static, R>, answer: &str, problem: &str) -> Result<Result<R, String>, Halt> {
+        let (debate, turn) = (self.debate, format!("{}/clarify", self.turn).into());
+        let begun = answer.chars().take(2000).collect::<String>();
+        let more = Clarify { error: problem, answer: &begun }.render(debate.fence());
+        let prompt = self.told.prompt(self.agent).followed_by(&more);
+        let mut exchange = Exchange::new(debate, self.step, self.agent, turn, Told::Held(&prompt), self.schema)?;
+        if !exchange.is_over() {
+            debate.check_steering()?;
+            let intent = exchange.begin_at_once();
+            debate.journal.append(intent.into_iter().collect(), debate.journal.commit_before_call().await).await?;
+        }
+        Ok(match exchange.reply().await? {
+            Ok(reply) => extract(&reply.text, check).map(|found| found.reply),
+            Err(fault) => Err(format!("{problem}; then, asked to clarify: {fault}")),
+        })
+    }
+
     /// The recorded reply, or a new one. Faults that may pass are retried within the deadline, then others are asked.
-    async fn reply(mut self) -> Result<Result<Arc<TurnCompleted>, Fault>, Halt> {
+    async fn reply(&mut self) -> Result<Result<Arc<TurnCompleted>, Fault>, Halt> {
         if let Some(reply) = &self.recorded.completed {
             return Ok(Ok(reply.clone()));
         }
@@ -113,17 +154,16 @@ impl<'a> Exchange<'a> {
         }
         let mut attempt = self.first_attempt();
         let mut time = TurnTime::new(self.patience(&attempt.model), self.others_after(&attempt.model).count());
-        let mut begun = self.begun.take();
         loop {
             // All but the call itself is boxed: a turn that waits for its answer should not carry the room.
-            let ready = match begun.take() {
-                Some(begun) => Ok(begun),
+            let ready = match self.begun {
+                Some(_) => Ok(()),
                 None => Box::pin(self.begin(&attempt, &mut time)).await?,
             };
             let asked = Instant::now();
             let failure = match ready {
                 Err(fault) => Failure { fault, sent: false },
-                Ok(begun) => match self.ask(&attempt, begun, time.left()).await? {
+                Ok(()) => match self.ask(&attempt, time.left()).await? {
                     Ok(answer) => return Box::pin(self.complete(&attempt, answer, asked.elapsed())).await.map(Ok),
                     Err(fault) => Failure { fault, sent: true },
                 },
@@ -221,7 +261,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// One call, ended by the answer, the deadline or a person.
-    async fn ask(&self, attempt: &Attempt, begun: Begun<'a>, time_left: Duration) -> Result<Result<Answer, Fault>, Halt> {
+    async fn ask(&mut self, attempt: &Attempt, time_left: Duration) -> Result<Result<Answer, Fault>, Halt> {
         let (debate, turn, deltas) = (self.debate, &*self.turn, &self.debate.deltas);
         let model = match debate.model(&attempt.model) {
             Ok(model) => model,
@@ -229,8 +269,8 @@ impl<'a> Exchange<'a> {
         };
         // The call is looked at first below, and would leave before a cancellation is seen.
         debate.check_cancelled()?;
-        let request =
-            Request { turn, attempt: attempt.number, agent: self.agent, prompt: self.prompt, schema: self.schema, time_left, deltas };
+        let prompt = self.told.prompt(self.agent);
+        let request = Request { turn, attempt: attempt.number, agent: self.agent, prompt, schema: self.schema, time_left, deltas };
         let mut deadline = debate.clock.sleep(time_left);
         let result = tokio::select! {
             biased;
@@ -244,11 +284,12 @@ impl<'a> Exchange<'a> {
         {
             return Err(Halt::Broken(fault.message.clone()));
         }
-        if let Some(leave) = begun.leave {
+        let (leave, hold) = self.begun.take().map_or((None, None), |begun| (begun.leave, begun.hold));
+        if let Some(leave) = leave {
             leave.ended(&result);
         }
         let result = self.priced(&attempt.model, self.taken(result));
-        if let Some(hold) = begun.hold {
+        if let Some(hold) = hold {
             let used = match &result {
                 Ok(answer) => answer.usage.as_ref(),
                 Err(fault) => fault.usage.as_deref(),
@@ -323,30 +364,6 @@ impl<'a> Exchange<'a> {
             Err(fault) => Err(Fault { usage: fault.usage.map(|usage| Box::new(priced(*usage))), ..fault }),
         }
     }
-}
-
-/// Asks once more after an unusable reply. What is still wrong then is returned in words.
-async fn clarify<R: Reply>(
-    debate: &Debate,
-    step: &Step,
-    agent: &Agent,
-    turn: Arc<str>,
-    ask: &Ask<R>,
-    answer: &str,
-    problem: &str,
-) -> Result<Result<R, String>, Halt> {
-    let begun = answer.chars().take(2000).collect::<String>();
-    let prompt = ask.prompt.followed_by(&Clarify { error: problem, answer: &begun }.render(debate.fence()));
-    let mut exchange = Exchange::new(debate, step, agent, turn, &prompt, &ask.schema)?;
-    if !exchange.is_over() {
-        debate.check_steering()?;
-        let intent = exchange.begin_at_once();
-        debate.journal.append(intent.into_iter().collect(), debate.journal.commit_before_call().await).await?;
-    }
-    Ok(match exchange.reply().await? {
-        Ok(reply) => extract(&reply.text, &*ask.check).map(|found| found.reply),
-        Err(fault) => Err(format!("{problem}; then, asked to clarify: {fault}")),
-    })
 }
 
 /// Whoever is not asked again because it wants a longer wait than there is time should be told apart from one that simply failed.

@@ -8,6 +8,7 @@ use crate::{
     model::{Fault, FaultKind, Usage},
     outcome::{Absence, Ending, Outcome},
     record::Record,
+    running::RunCompleted,
     store::{Session, Status, TurnRow},
     topology,
 };
@@ -47,6 +48,8 @@ pub struct View {
     pub conflicts: Vec<Conflict>,
     /// Which proposals stand, once that is decided.
     pub merge: Option<Arc<MergeRecorded>>,
+    /// What ran in the sandbox, in the order it ended.
+    pub runs: Vec<Arc<RunCompleted>>,
     /// What people added.
     pub notes: Vec<HumanNoted>,
     /// A gate that waits.
@@ -236,6 +239,7 @@ impl View {
             Event::VerdictRecorded(ruling) => self.verdicts.push(ruling),
             Event::ScoreAdjusted(score) => self.scores.push(score),
             Event::MergeRecorded(merge) => self.merge = Some(merge),
+            Event::RunCompleted(completed) => self.runs.push(completed),
             Event::ConflictsFound(found) => self.conflicts = Arc::unwrap_or_clone(found).conflicts,
             Event::TurnStarted(_) | Event::TurnFailed(_) | Event::TurnCompleted(_) => self.apply_turn(record, event),
             Event::GateOpened(gate) => self.open_gate = Some(*gate),
@@ -252,7 +256,7 @@ impl View {
                 self.ended_at = Some(record.ts.clone());
                 self.outcome = Some(Arc::unwrap_or_clone(outcome));
             }
-            Event::HumanCancelled(_) | Event::EventRedacted(_) => {}
+            Event::HumanCancelled(_) | Event::EventRedacted(_) | Event::RunStarted(_) => {}
         }
     }
 

@@ -34,7 +34,7 @@ impl Registry {
     pub async fn probe(&self, name: &str) -> Result<Answer, Fault> {
         let model = self.open(name)?;
         let mut prompt = Prompt::default();
-        prompt.system = "You check that a connection works.".to_owned();
+        prompt.system = "You check that a connection works.".into();
         prompt.user = "Reply with exactly this JSON object: {\"ready\": true}".to_owned();
         let agent = Role { name: "probe".to_owned(), stance: String::new(), about: String::new(), brief: String::new() }.played_by(name);
         let request = Request {

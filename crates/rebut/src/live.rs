@@ -203,6 +203,12 @@ pub fn line(record: &Record, event: &Event) -> String {
         Event::ScoreAdjusted(score) => {
             format!("{} {:.1} → {:.1}: {}", on_one_line(&score.category), score.before, score.after, on_one_line(&score.why))
         }
+        Event::RunStarted(started) => format!("{}: {} in {}", started.run, started.work, started.language),
+        Event::RunCompleted(completed) => match completed.result() {
+            Err(refused) => format!("{}: not run: {refused}", completed.run),
+            Ok(ran) if ran.tests.is_empty() => format!("{}: ended, {} ms", completed.run, ran.ms),
+            Ok(ran) => format!("{}: {} of {} tests passed", completed.run, ran.passed(), ran.tests.len()),
+        },
         Event::MergeRecorded(merge) => format!("{} operations stand, {} do not", merge.merged.len(), merge.dropped.len()),
         Event::ConflictsFound(found) => format!("{} conflicts found", found.conflicts.len()),
         Event::GateOpened(gate) => format!("gate {} waits: {}", gate.gate, on_one_line(&gate.summary)),

@@ -161,7 +161,7 @@ impl Models for Everybody {
 impl Model for Recorder {
     async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
         let call = Call {
-            system: request.prompt.system.clone(),
+            system: request.prompt.system.to_string(),
             user: request.prompt.user.clone(),
             schema_name: request.schema.name.to_owned(),
             schema: RawValue::from_string(request.schema.json.to_string()).expect("a schema is JSON"),
@@ -187,7 +187,7 @@ mod tests {
         let (model, start) = (registry.open("perf:perf").expect("a model"), start("perf:perf").expect("a request"));
         for call in prompts.first.iter().chain(&prompts.second) {
             let mut prompt = Prompt::default();
-            (prompt.system, prompt.user) = (call.system.clone(), call.user.clone());
+            (prompt.system, prompt.user) = (call.system.clone().into(), call.user.clone());
             let name = if call.schema_name == "response" { "response" } else { "recommendation" };
             let schema = Schema { name, json: call.schema.get().into() };
             let (deltas, time_left) = (Deltas::default(), std::time::Duration::from_secs(1));

@@ -21,6 +21,7 @@ use crate::{
     lanes::Lanes,
     model::{Delta, Deltas, Models},
     outcome::Outcome,
+    sandbox::{NoSandbox, Sandbox},
     seal::Seal,
     secrets::Scrubber,
     store::{Filter, Session, Store},
@@ -45,6 +46,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     seal: Option<Arc<Seal>>,
     scrubber: Arc<Scrubber>,
+    sandbox: Arc<dyn Sandbox>,
     lanes: Arc<Lanes>,
     formats: &'static [Format],
     stream_deltas: bool,
@@ -76,6 +78,8 @@ pub struct DeskOptions {
     pub formats: &'static [Format],
     /// Whether partial text can be listened to.
     pub stream_deltas: bool,
+    /// Where code that a model wrote runs; without one it is refused.
+    pub sandbox: Arc<dyn Sandbox>,
 }
 
 impl Default for DeskOptions {
@@ -87,6 +91,7 @@ impl Default for DeskOptions {
             calls_per_provider: 64,
             formats: FORMATS,
             stream_deltas: false,
+            sandbox: Arc::new(NoSandbox),
         }
     }
 }
@@ -150,6 +155,7 @@ impl Desk {
                 clock: options.clock,
                 seal: options.seal.map(Arc::new),
                 scrubber: Arc::new(Scrubber::new(options.secrets)),
+                sandbox: options.sandbox,
                 lanes: Arc::new(Lanes::new(options.calls_per_provider)),
                 formats: options.formats,
                 stream_deltas: options.stream_deltas,

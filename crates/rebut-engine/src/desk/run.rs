@@ -235,6 +235,7 @@ impl Desk {
             steer,
             deltas,
             scrubber: self.inner.scrubber.clone(),
+            sandbox: self.inner.sandbox.clone(),
             lanes: self.inner.lanes.clone(),
             recording,
             same_prompts,

@@ -53,8 +53,8 @@ pub async fn exchange<A: Reply, B: Reply>(
     debate: &Debate,
     steps: &Steps,
     sides: [&Agent; 2],
-    argue: impl Fn(usize, &str) -> Ask<A>,
-    answer: impl Fn(usize, &str, &A, &A) -> Ask<B>,
+    argue: impl Fn(usize, &str) -> Ask<A> + Sync,
+    answer: impl Fn(usize, &str, &A, &A) -> Ask<B> + Sync,
 ) -> Result<Exchange<A, B>, Halt> {
     let number = |agent: &Agent| usize::from(agent.name != sides[0].name);
     let mut opening = debate.round(&steps.argue, sides, |agent, notes| argue(number(agent), notes)).await?;

@@ -36,8 +36,11 @@ impl<'a> Exchange<'a> {
             return None;
         }
         let attempt = self.first_attempt();
-        let hold = self.most(&attempt).map(|most| self.debate.budget.hold(most, self.step.is_closing)).transpose().ok()?;
-        let begun = Begun { leave: self.leave(&attempt, None).ok()?, hold };
+        let hold = self.most(&attempt).map(|most| self.debate.budget.hold(most, self.step.is_closing)).transpose();
+        let Some(begun) = hold.ok().and_then(|hold| Some(Begun { leave: self.leave(&attempt, None).ok()?, hold })) else {
+            self.told.put_away();
+            return None;
+        };
         let intent = self.intent(&attempt, &begun);
         self.begun = Some(begun.sent());
         Some(intent)
@@ -45,7 +48,7 @@ impl<'a> Exchange<'a> {
 
     /// Waits until the call may leave, and records that it does. A fault says why it cannot in the time there is: then nothing
     /// was sent.
-    pub(super) async fn begin(&self, attempt: &Attempt, time: &mut TurnTime) -> Result<Result<Begun<'a>, Fault>, Halt> {
+    pub(super) async fn begin(&mut self, attempt: &Attempt, time: &mut TurnTime) -> Result<Result<(), Fault>, Halt> {
         if let Some(fault) = self.unsent(attempt) {
             return Ok(Err(fault));
         }
@@ -56,13 +59,16 @@ impl<'a> Exchange<'a> {
             let hindrance = match self.leave(attempt, seat.take()) {
                 Ok(leave) => {
                     let begun = Begun { leave, hold };
-                    self.debate.journal.append(vec![self.intent(attempt, &begun)], Commit::default()).await?;
-                    return Ok(Ok(begun.sent()));
+                    let intent = self.intent(attempt, &begun);
+                    self.debate.journal.append(vec![intent], Commit::default()).await?;
+                    self.begun = Some(begun.sent());
+                    return Ok(Ok(()));
                 }
                 Err(hindrance) => hindrance,
             };
             // What is held is free for others while this one waits.
             drop(hold);
+            self.told.put_away();
             match hindrance {
                 Hindrance::Full => seat = Some(self.seat(attempt, time).await?),
                 Hindrance::TooSoon(wait) if wait < time.left() => self.wait(wait).await?,
@@ -82,16 +88,16 @@ impl<'a> Exchange<'a> {
     }
 
     /// The most a call may use; `None` where nothing is capped.
-    fn most(&self, attempt: &Attempt) -> Option<Amount> {
+    fn most(&mut self, attempt: &Attempt) -> Option<Amount> {
         if !self.debate.budget.is_capped() {
             return None;
         }
         let price = self.debate.model(&attempt.model).ok().and_then(|model| model.price());
-        Some(Amount::at_most(self.prompt, self.schema, self.agent, price))
+        Some(Amount::at_most(self.told.prompt(self.agent), self.schema, self.agent, price))
     }
 
     /// Holds what the call may use. Waiting for others to be settled is no time of the model's.
-    async fn hold(&self, attempt: &Attempt, time: &mut TurnTime) -> Result<Option<Hold<'a>>, Halt> {
+    async fn hold(&mut self, attempt: &Attempt, time: &mut TurnTime) -> Result<Option<Hold<'a>>, Halt> {
         let Some(most) = self.most(attempt) else { return Ok(None) };
         let (debate, since) = (self.debate, Instant::now());
         let hold = tokio::select! {
@@ -104,7 +110,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// The provider's leave; a replay needs none.
-    fn leave(&self, attempt: &Attempt, seat: Option<Seat>) -> Result<Option<Leave<'a>>, Hindrance> {
+    fn leave(&mut self, attempt: &Attempt, seat: Option<Seat>) -> Result<Option<Leave<'a>>, Hindrance> {
         if self.debate.recording.is_some() {
             return Ok(None);
         }
@@ -112,7 +118,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Waits for a place at the provider. A queue of our own is no time of the model's.
-    async fn seat(&self, attempt: &Attempt, time: &mut TurnTime) -> Result<Seat, Halt> {
+    async fn seat(&mut self, attempt: &Attempt, time: &mut TurnTime) -> Result<Seat, Halt> {
         let (debate, since, call) = (self.debate, Instant::now(), self.call(attempt));
         let seat = tokio::select! {
             biased;
@@ -123,20 +129,24 @@ impl<'a> Exchange<'a> {
         Ok(seat)
     }
 
-    fn call<'b>(&self, attempt: &'b Attempt) -> Call<'b> {
+    fn call<'b>(&mut self, attempt: &'b Attempt) -> Call<'b> {
         let allowance = self.debate.model(&attempt.model).map(|model| model.allowance()).unwrap_or_default();
-        let tokens = allowance.tokens_per_minute.map_or(0, |_| Amount::at_most(self.prompt, self.schema, self.agent, None).tokens);
+        let tokens = match allowance.tokens_per_minute {
+            Some(_) => Amount::at_most(self.told.prompt(self.agent), self.schema, self.agent, None).tokens,
+            None => 0,
+        };
         Call { model: &attempt.model, allowance, tokens }
     }
 
     /// The intent to call, as it is recorded.
-    fn intent(&self, attempt: &Attempt, begun: &Begun<'_>) -> Entry {
+    fn intent(&mut self, attempt: &Attempt, begun: &Begun<'_>) -> Entry {
+        let prompt = self.told.prompt(self.agent).hash();
         let known = &self.recorded;
         let started = TurnStarted {
             turn: self.turn.clone(),
             attempt: attempt.number,
             model: attempt.model.clone(),
-            prompt: self.prompt.hash(),
+            prompt,
             possibly_paid_twice: known.in_flight && attempt.number == known.failed + 1,
             held: begun.hold.as_ref().map(Hold::amount),
         };

@@ -74,7 +74,7 @@ impl Cli {
         };
         let mut values: Values<'_> = [("dir", paths.dir.as_str()), ("home", &paths.home), ("schema_file", &paths.schema_file)].into();
         let optional = [
-            ("system", Some(request.prompt.system.as_str())),
+            ("system", Some(&*request.prompt.system)),
             ("schema", Some(&*request.schema.json)),
             ("model", model),
             ("effort", request.agent.effort.map(|effort| effort.as_str())),

@@ -24,7 +24,7 @@ pub struct Asking {
 impl Asking {
     pub fn new() -> Self {
         let mut prompt = Prompt::default();
-        prompt.system = "You are \"careful\".".to_owned();
+        prompt.system = "You are \"careful\".".into();
         prompt.user = "Which one?\n\tA or B \u{1}\u{1f980}".to_owned();
         Self {
             agent: Role::built_in("risk").expect("a built-in role").played_by("test:model"),

@@ -103,7 +103,7 @@ async fn the_form_is_asked_for_as_the_endpoint_takes_it() {
         let mut asking = Asking::new();
         asking.agent.max_tokens = Some(7);
         asking.agent.temperature = Some(f64::NAN);
-        asking.prompt.system.clear();
+        asking.prompt.system = "".into();
         let manner = Manner { structured, max_tokens_field: MaxTokensField::MaxCompletionTokens, ..Manner::default() };
         let endpoint = Endpoint { manner, key: None, ..endpoint(server.base_url()) };
         let answer = asking.ask(&model(endpoint, "unpriced")).await.expect("an answer");

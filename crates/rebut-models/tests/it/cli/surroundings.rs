@@ -103,7 +103,7 @@ async fn prompts_arrive_whole_whatever_they_hold() {
     assert_eq!(called(&bench, "", &asking).await, ["say", "--system", &asking.prompt.system]);
     assert_eq!(bench.seen("stdin"), long);
 
-    asking.prompt.system = "s".repeat(200_000);
+    asking.prompt.system = "s".repeat(200_000).into();
     let bench = Bench::new();
     assert_eq!(called(&bench, "stdin = 'always'", &asking).await, ["say"]);
     assert_eq!(bench.seen("stdin"), format!("{}\n\n{long}", asking.prompt.system));
