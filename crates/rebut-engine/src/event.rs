@@ -4,7 +4,9 @@ use crate::{
     DebateId,
     agent::Agent,
     budget::{Amount, Caps},
-    facts::{ConflictsFound, MergeRecorded, PersonaRecorded, Ruling, ScoreAdjusted},
+    facts::{
+        CodeRecorded, ConflictsFound, LessonRecorded, MergeRecorded, PersonaRecorded, ReflectionRecorded, Ruling, ScoreAdjusted, ToolCalled,
+    },
     model::{Fault, Finish, Usage},
     outcome::{Absence, Outcome},
     record::Hash,
@@ -94,6 +96,14 @@ events! {
     ConflictsFound(Arc<ConflictsFound>) = "conflict.found",
     /// It was decided which proposals stand.
     MergeRecorded(Arc<MergeRecorded>) = "merge.recorded",
+    /// Code reached a milestone.
+    CodeRecorded(Arc<CodeRecorded>) = "code.recorded",
+    /// An agent said what it learned from a failed attempt.
+    ReflectionRecorded(Arc<ReflectionRecorded>) = "reflection.recorded",
+    /// A lesson for later debates was drawn.
+    LessonRecorded(Arc<LessonRecorded>) = "lesson.recorded",
+    /// An agent used a tool, or tried to.
+    ToolCalled(Arc<ToolCalled>) = "tool.called",
     /// Code is about to run in the sandbox.
     RunStarted(Box<RunStarted>) = "run.started",
     /// Code ran, or was refused.

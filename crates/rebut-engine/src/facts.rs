@@ -1,5 +1,9 @@
 //! What formats derive from replies besides positions and counts: verdicts, scores, conflicts, personas. Recorded by `note`.
 
+mod code;
+
+pub use code::{CodeMetrics, CodeRecorded, LessonRecorded, ReflectionRecorded, TestCount, ToolCalled};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};

@@ -434,7 +434,11 @@ impl Memory {
                 | Event::VerdictRecorded(_)
                 | Event::ScoreAdjusted(_)
                 | Event::ConflictsFound(_)
-                | Event::MergeRecorded(_),
+                | Event::MergeRecorded(_)
+                | Event::CodeRecorded(_)
+                | Event::ReflectionRecorded(_)
+                | Event::LessonRecorded(_)
+                | Event::ToolCalled(_),
             ) => self.absorb_fact(record),
             Some(Event::HumanAnswered(_) | Event::HumanMarked(_) | Event::EventRedacted(_)) | None => {}
         }

@@ -4,7 +4,9 @@ use crate::{
     DebateId,
     budget::may_be_billed,
     event::{DebateResumed, Event, GateOpened, HumanAnswered, HumanMarked, HumanNoted, Position, Started, Tally, TurnCompleted},
-    facts::{Conflict, MergeRecorded, PersonaRecorded, Ruling, ScoreAdjusted},
+    facts::{
+        CodeRecorded, Conflict, LessonRecorded, MergeRecorded, PersonaRecorded, ReflectionRecorded, Ruling, ScoreAdjusted, ToolCalled,
+    },
     model::{Fault, FaultKind, Usage},
     outcome::{Absence, Ending, Outcome},
     record::Record,
@@ -50,6 +52,14 @@ pub struct View {
     pub merge: Option<Arc<MergeRecorded>>,
     /// What ran in the sandbox, in the order it ended.
     pub runs: Vec<Arc<RunCompleted>>,
+    /// Code at its milestones.
+    pub code: Vec<Arc<CodeRecorded>>,
+    /// What agents learned from failed attempts, by agent.
+    pub reflections: Vec<(Arc<str>, Arc<ReflectionRecorded>)>,
+    /// Lessons for later debates.
+    pub lessons: Vec<Arc<LessonRecorded>>,
+    /// What tools were used for, by agent.
+    pub tool_calls: Vec<(Arc<str>, Arc<ToolCalled>)>,
     /// What people added.
     pub notes: Vec<HumanNoted>,
     /// A gate that waits.
@@ -240,6 +250,10 @@ impl View {
             Event::ScoreAdjusted(score) => self.scores.push(score),
             Event::MergeRecorded(merge) => self.merge = Some(merge),
             Event::RunCompleted(completed) => self.runs.push(completed),
+            Event::CodeRecorded(code) => self.code.push(code),
+            Event::ReflectionRecorded(reflection) => self.reflections.push((record.agent.clone().unwrap_or_default(), reflection)),
+            Event::LessonRecorded(lesson) => self.lessons.push(lesson),
+            Event::ToolCalled(call) => self.tool_calls.push((record.agent.clone().unwrap_or_default(), call)),
             Event::ConflictsFound(found) => self.conflicts = Arc::unwrap_or_clone(found).conflicts,
             Event::TurnStarted(_) | Event::TurnFailed(_) | Event::TurnCompleted(_) => self.apply_turn(record, event),
             Event::GateOpened(gate) => self.open_gate = Some(*gate),

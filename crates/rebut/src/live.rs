@@ -203,9 +203,18 @@ pub fn line(record: &Record, event: &Event) -> String {
         Event::ScoreAdjusted(score) => {
             format!("{} {:.1} → {:.1}: {}", on_one_line(&score.category), score.before, score.after, on_one_line(&score.why))
         }
+        Event::CodeRecorded(code) => format!("version {} of {}, {} lines", code.version, code.candidate, code.metrics.lines),
+        Event::ReflectionRecorded(reflection) => {
+            format!("after attempt {}: {}", reflection.attempt, on_one_line(&reflection.what_to_change))
+        }
+        Event::LessonRecorded(lesson) => on_one_line(&lesson.text),
+        Event::ToolCalled(call) => match &call.refused {
+            Some(refused) => format!("{} refused: {}", on_one_line(&call.tool), on_one_line(refused)),
+            None => format!("used {}", on_one_line(&call.tool)),
+        },
         Event::RunStarted(started) => format!("{}: {} in {}", started.run, started.work, started.language),
         Event::RunCompleted(completed) => match completed.result() {
-            Err(refused) => format!("{}: not run: {refused}", completed.run),
+            Err(refused) => format!("{}: not run: {}", completed.run, on_one_line(&refused.to_string())),
             Ok(ran) if ran.tests.is_empty() => format!("{}: ended, {} ms", completed.run, ran.ms),
             Ok(ran) => format!("{}: {} of {} tests passed", completed.run, ran.passed(), ran.tests.len()),
         },
