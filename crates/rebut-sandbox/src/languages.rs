@@ -1,1 +1,0 @@
-//! The languages code can be written in.
