@@ -1,6 +1,8 @@
 //! Untrusted code in a cell: bubblewrap and namespaces around it, Landlock and seccomp inside, a warden that leaves nothing behind.
 
+mod languages;
 mod limits;
+mod running;
 mod spec;
 
 #[cfg(target_os = "linux")]
@@ -22,10 +24,50 @@ mod warden;
 mod wire;
 
 pub use cell::{Cell, Jail};
+pub use languages::{Language, Toolchain, find as find_toolchain, language};
 pub use limits::Limits;
 pub use spec::{Ended, Given, Inner, Spec, check_path};
 
-use std::process::ExitCode;
+use rebut_engine::sandbox::{Job, LANGUAGES, Ran, Refused, Sandbox};
+use std::{collections::BTreeMap, process::ExitCode};
+use tokio::sync::OnceCell;
+
+/// The sandbox of this machine. It is proven at its first use, and what is found (also that it does not hold) stays found.
+#[derive(Debug)]
+pub struct BubbleSandbox {
+    inner: Inner,
+    jail: OnceCell<Result<Jail, Refused>>,
+    toolchains: BTreeMap<&'static str, OnceCell<Result<Toolchain, Refused>>>,
+}
+
+impl BubbleSandbox {
+    /// A sandbox whose inner stage is started like that; nothing is looked at yet.
+    pub fn new(inner: Inner) -> Self {
+        let toolchains = LANGUAGES.iter().map(|name| (*name, OnceCell::new())).collect();
+        Self { inner, jail: OnceCell::new(), toolchains }
+    }
+
+    /// The proven jail, or why there is none.
+    pub async fn jail(&self) -> Result<&Jail, Refused> {
+        self.jail.get_or_init(|| Jail::prove(self.inner.clone())).await.as_ref().map_err(Clone::clone)
+    }
+
+    /// The toolchain of a language, or what to install.
+    pub async fn toolchain(&self, name: &str) -> Result<&Toolchain, Refused> {
+        language(name)?;
+        let unknown = || Refused { reason: format!("`{name}` has no toolchain"), fix: format!("use one of {}", LANGUAGES.join(", ")) };
+        let found = self.toolchains.get(name).ok_or_else(unknown)?;
+        found.get_or_init(|| find_toolchain(name)).await.as_ref().map_err(Clone::clone)
+    }
+}
+
+#[async_trait::async_trait]
+impl Sandbox for BubbleSandbox {
+    async fn run(&self, job: &Job) -> Result<Ran, Refused> {
+        let toolchain = self.toolchain(&job.language).await?;
+        running::run(self.jail().await?, toolchain, job).await
+    }
+}
 
 /// The word by which the program knows that it is the inner stage of a sandbox.
 pub const INNER: &str = "__sandbox-inner";

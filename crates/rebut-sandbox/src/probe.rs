@@ -23,7 +23,8 @@ pub(crate) struct Bubblewrap {
 
 /// Only places of the system: never one that a project or its search path names.
 const PLACES: &[&str] = &["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
-const INSTALL: &str = "install it: `apt install bubblewrap` (Debian, Ubuntu), `dnf install bubblewrap` (Fedora), `apk add bubblewrap` (Alpine)";
+const INSTALL: &str =
+    "install it: `apt install bubblewrap` (Debian, Ubuntu), `dnf install bubblewrap` (Fedora), `apk add bubblewrap` (Alpine)";
 const LISTING: Duration = Duration::from_secs(10);
 
 impl Bubblewrap {
@@ -56,7 +57,11 @@ pub(crate) async fn canary(jail: &Jail) -> Result<(), Refused> {
     if ended.end == End::Exited(0) && could.is_empty() && said.trim() == DONE {
         return Ok(());
     }
-    let what = if could.is_empty() { format!("the canary ended as {:?}", ended.end) } else { format!("a program in it could {}", could.join(", ")) };
+    let what = if could.is_empty() {
+        format!("the canary ended as {:?}", ended.end)
+    } else {
+        format!("a program in it could {}", could.join(", "))
+    };
     Err(Refused {
         reason: format!("the sandbox does not hold on this machine: {what}"),
         fix: "no code is run here; please report this with your kernel and distribution".to_owned(),

@@ -109,10 +109,7 @@ const LARGEST: u32 = 16 << 20;
 
 /// Files as they are announced in a frame.
 pub(crate) fn entries(files: &[Given]) -> Vec<Entry> {
-    files
-        .iter()
-        .map(|file| Entry { path: file.path.clone(), executable: file.executable, length: file.bytes.len() as u64 })
-        .collect()
+    files.iter().map(|file| Entry { path: file.path.clone(), executable: file.executable, length: file.bytes.len() as u64 }).collect()
 }
 
 /// A frame: its length, its JSON, the bytes of its files.

@@ -158,7 +158,12 @@ mod tests {
     #[test]
     fn hierarchies_are_found_by_kind_and_option() {
         let rows = [
-            ("30 23 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory", "cgroup", Some("memory"), Some("/sys/fs/cgroup/memory")),
+            (
+                "30 23 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory",
+                "cgroup",
+                Some("memory"),
+                Some("/sys/fs/cgroup/memory"),
+            ),
             ("30 23 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory", "cgroup", Some("pids"), None),
             ("30 23 0:26 / /a rw shared:9 - cgroup cgroup rw,cpu,pids", "cgroup", Some("pids"), Some("/a")),
             ("31 23 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw", "cgroup2", None, Some("/sys/fs/cgroup")),

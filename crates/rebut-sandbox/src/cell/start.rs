@@ -28,8 +28,7 @@ use tokio::{
 };
 
 /// The environment of every cell, unless a program needs another value.
-const ENVIRONMENT: &[(&str, &str)] =
-    &[("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/box"), ("TMPDIR", "/tmp"), ("LANG", "C.UTF-8")];
+const ENVIRONMENT: &[(&str, &str)] = &[("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/box"), ("TMPDIR", "/tmp"), ("LANG", "C.UTF-8")];
 /// Where a control group counts processes, the kernel's own limit stands a little higher, so that the group's is met and seen.
 const BESIDE_GROUP: u32 = 16;
 /// How much of a refusal's words are read.
@@ -40,7 +39,8 @@ const MOST_DESCRIPTORS: usize = 11;
 /// Starts the warden, gives it the order, and waits until the program runs.
 pub(super) async fn start(shared: &Shared, spec: Spec, place: OwnedSemaphorePermit) -> Result<Cell, Refused> {
     let failed = |what: &'static str| move |error: io::Error| explain(&format!("{what}: {error}"), "");
-    let group = shared.groups.as_ref().map(|groups| groups.make(&spec.limits)).transpose().map_err(failed("no control group can be made"))?;
+    let group =
+        shared.groups.as_ref().map(|groups| groups.make(&spec.limits)).transpose().map_err(failed("no control group can be made"))?;
     let (theirs, ours) = streams().map_err(failed("no pipe can be made"))?;
     let (child, control) = warden(shared).map_err(failed("the warden cannot be started"))?;
     send(&control, &theirs, group.as_ref()).map_err(failed("the streams cannot be passed on"))?;

@@ -102,12 +102,7 @@ fn filters() -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
     let families: Rules = [(libc::SYS_socket, family()?), (libc::SYS_socketpair, family()?)].into();
     // Its flags are in memory, where no filter can look. Libraries then use `clone`.
     let unknown: Rules = [(libc::SYS_clone3, Vec::new())].into();
-    Ok(vec![
-        filter(denied, libc::EPERM)?,
-        filter(families, libc::EAFNOSUPPORT)?,
-        filter(unknown, libc::ENOSYS)?,
-        other_numbers(),
-    ])
+    Ok(vec![filter(denied, libc::EPERM)?, filter(families, libc::EAFNOSUPPORT)?, filter(unknown, libc::ENOSYS)?, other_numbers()])
 }
 
 /// Rules of which any suffices.

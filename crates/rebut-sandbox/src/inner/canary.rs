@@ -15,8 +15,13 @@ const HIDDEN: &[&str] = &["/etc/shadow", "/etc/machine-id", "/etc/hostname", "/h
 /// All the environment there is.
 const VARIABLES: &[&str] = &["HOME", "LANG", "PATH", "TMPDIR"];
 /// What the kernel says of a process that is held.
-const STATUS: &[(&str, &str)] =
-    &[("NoNewPrivs:", "1"), ("Seccomp:", "2"), ("CapEff:", "0000000000000000"), ("CapPrm:", "0000000000000000"), ("CapInh:", "0000000000000000")];
+const STATUS: &[(&str, &str)] = &[
+    ("NoNewPrivs:", "1"),
+    ("Seccomp:", "2"),
+    ("CapEff:", "0000000000000000"),
+    ("CapPrm:", "0000000000000000"),
+    ("CapInh:", "0000000000000000"),
+];
 /// Where nothing can be written.
 const FIXED: &[&str] = &["/canary", "/usr/canary", "/etc/canary", "/in/canary", "/dev/canary", "/proc/sys/kernel/core_pattern"];
 
@@ -25,17 +30,26 @@ pub(crate) fn main(port: &str, files: &[String]) -> ExitCode {
     let mut could = Vec::new();
     let hidden = HIDDEN.iter().map(|path| (*path).to_owned()).chain(files.iter().cloned());
     could.extend(hidden.filter(|path| Path::new(path).exists()).map(|path| format!("see {path}")));
-    could.extend(FIXED.iter().filter(|path| OpenOptions::new().write(true).create(true).truncate(false).open(path).is_ok()).map(|path| format!("write {path}")));
+    could.extend(
+        FIXED
+            .iter()
+            .filter(|path| OpenOptions::new().write(true).create(true).truncate(false).open(path).is_ok())
+            .map(|path| format!("write {path}")),
+    );
     let address = port.parse().map(|port: u16| SocketAddr::from(([127, 0, 0, 1], port)));
     if address.is_ok_and(|address| TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()) {
         could.push("reach a port of the machine".to_owned());
     }
-    could.extend(std::env::vars().filter(|(name, _)| !VARIABLES.contains(&name.as_str())).map(|(name, _)| format!("see the variable {name}")));
+    could.extend(
+        std::env::vars().filter(|(name, _)| !VARIABLES.contains(&name.as_str())).map(|(name, _)| format!("see the variable {name}")),
+    );
     if fs::read("/proc/1/environ").is_ok_and(|bytes| !bytes.is_empty()) {
         could.push("see the environment of the first process".to_owned());
     }
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    could.extend(STATUS.iter().filter(|(name, value)| !says(&status, name, value)).map(|(name, _)| format!("have another {name} than it must")));
+    could.extend(
+        STATUS.iter().filter(|(name, value)| !says(&status, name, value)).map(|(name, _)| format!("have another {name} than it must")),
+    );
     if crate::sys::leave_namespaces(true).is_ok() {
         could.push("make a namespace".to_owned());
     }

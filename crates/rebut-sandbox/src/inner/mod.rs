@@ -67,7 +67,9 @@ fn start(orders: &Orders) -> Result<Child, String> {
 fn wait_for(child: &Child) -> io::Result<Status> {
     loop {
         match wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) if pid.as_raw_pid().unsigned_abs() == child.id() => return Ok(status_of(ExitStatus::from_raw(status.as_raw()))),
+            Ok(Some((pid, status))) if pid.as_raw_pid().unsigned_abs() == child.id() => {
+                return Ok(status_of(ExitStatus::from_raw(status.as_raw())));
+            }
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }

@@ -83,7 +83,8 @@ fn mount_memory(target: &Path, bytes: u64, files: u32) -> Result<(), String> {
 }
 
 fn open_path(path: &Path) -> Result<OwnedFd, String> {
-    rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(|error| format!("cannot open {}: {error}", path.display()))
+    rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|error| format!("cannot open {}: {error}", path.display()))
 }
 
 fn bind(source: &OwnedFd, target: &Path) -> Result<(), String> {
