@@ -2,6 +2,8 @@
 
 mod abuse;
 mod languages;
+mod many;
+mod names;
 mod users;
 
 use rebut_sandbox::Inner;
