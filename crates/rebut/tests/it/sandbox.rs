@@ -34,12 +34,14 @@ fn check_says_what_holds_and_which_languages_there_are() {
     assert!(bare.expect(4, &["doctor"]).contains("\nsandbox    tier 1; memory"), "the doctor says the same");
 }
 
+/// The code, its language, further arguments, the exit code, standard output, the end of standard error.
+type Row<'a> = (&'a str, &'a str, &'a [&'a str], i32, &'a str, &'a str);
+
 #[test]
 fn a_run_prints_what_the_program_prints_and_ends_as_it_ends() {
     let rebut = with_system();
     rebut.write("input", "some words");
-    // The code, its language, further arguments, the exit code, standard output, the end of standard error.
-    let rows: &[(&str, &str, &[&str], i32, &str, &str)] = &[
+    let rows: &[Row<'_>] = &[
         ("print(6 * 7)", "python", &[], 0, "42\n", ""),
         ("cat; echo \"$1$2\"; echo oh >&2; exit 7", "shell", &["--stdin", "input", "--", "-a", "b c"], 7, "some words-ab c\n", "oh\n"),
         ("echo before; sleep 600", "shell", &["--seconds", "1"], 1, "before\n", "rebut: its time was over (--seconds)\n"),
