@@ -22,7 +22,8 @@ pub const CASES: &[Case] = &[
         21,
         "a daemon that holds standard output",
         Program::Python(
-            "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: time.sleep(600)\n    os._exit(0)\nos.wait(); print('main is done', flush=True); os._exit(0)",
+            "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: time.sleep(600)\n    os._exit(0)\n\
+             os.wait(); print('main is done', flush=True); os._exit(0)",
         ),
         "main is done\n",
     ),

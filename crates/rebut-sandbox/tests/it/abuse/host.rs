@@ -135,7 +135,7 @@ pub const CASES: &[Case] = &[
         14,
         "files of the machine",
         Program::Python(
-            "for file in [secret, '/etc/shadow', '/root/.ssh', '/home', '/var/log', '/etc/hostname', '/proc/1/root/etc/shadow', '/sys/kernel']:\n\
+            "for file in [secret, '/etc/shadow', '/root', '/home', '/var/log', '/etc/hostname', '/proc/1/root/etc/shadow', '/sys/kernel']:\n\
              \x20   if tried(os.stat, file) == 'done': print(file)",
         ),
         "",

@@ -30,7 +30,8 @@ pub const CASES: &[Case] = &[
         26,
         "keys of the kernel",
         Program::C(
-            "TRY(syscall(SYS_add_key, \"user\", \"x\", \"y\", 1, -2)); TRY(syscall(SYS_keyctl, 0, -3, 1)); TRY(syscall(SYS_request_key, \"user\", \"x\", 0, 0));",
+            "TRY(syscall(SYS_add_key, \"user\", \"x\", \"y\", 1, -2)); TRY(syscall(SYS_keyctl, 0, -3, 1)); \
+            TRY(syscall(SYS_request_key, \"user\", \"x\", 0, 0));",
         ),
         "EPERM\nEPERM\nEPERM\n",
         Some("done"),
@@ -40,7 +41,8 @@ pub const CASES: &[Case] = &[
         28,
         "namespaces inside",
         Program::C(
-            "TRY(unshare(CLONE_NEWUSER)); TRY(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0)); TRY(syscall(SYS_clone, CLONE_NEWNS | SIGCHLD, 0, 0, 0, 0));\n\
+            "TRY(unshare(CLONE_NEWUSER)); TRY(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0)); \
+            TRY(syscall(SYS_clone, CLONE_NEWNS | SIGCHLD, 0, 0, 0, 0));\n\
              unsigned long args[11] = {CLONE_NEWUSER, 0, 0, 0, SIGCHLD}; TRY(syscall(SYS_clone3, args, sizeof args)); TRY(syscall(SYS_setns, 0, 0));",
         ),
         "EPERM\nEPERM\nEPERM\nENOSYS\nEPERM\n",
@@ -61,7 +63,8 @@ pub const CASES: &[Case] = &[
         30,
         "mounts, devices, another root",
         Program::C(
-            "TRY(mount(\"none\", \"/tmp\", \"tmpfs\", 0, 0)); TRY(umount2(\"/in\", 2)); TRY(mknod(\"/box/d\", S_IFBLK | 0666, makedev(8, 0))); TRY(chroot(\"/tmp\"));\n\
+            "TRY(mount(\"none\", \"/tmp\", \"tmpfs\", 0, 0)); TRY(umount2(\"/in\", 2)); \
+            TRY(mknod(\"/box/d\", S_IFBLK | 0666, makedev(8, 0))); TRY(chroot(\"/tmp\"));\n\
              TRY(syscall(SYS_pivot_root, \"/tmp\", \"/tmp\")); TRY(syscall(SYS_fsopen, \"tmpfs\", 0)); TRY(syscall(SYS_open_tree, -100, \"/\", 1));",
         ),
         "EPERM\nEPERM\nEPERM\nEPERM\nEPERM\nEPERM\nEPERM\n",
@@ -94,7 +97,8 @@ pub const CASES: &[Case] = &[
         "parts of the kernel with a history",
         Program::C(
             "char a[128] = {0}; TRY(syscall(SYS_bpf, 0, a, sizeof a)); TRY(syscall(SYS_perf_event_open, a, 0, -1, -1, 0)); TRY(syscall(SYS_userfaultfd, 1));\n\
-             TRY(syscall(447, 0)); TRY(syscall(SYS_personality, 0x0040000)); TRY(syscall(SYS_open_by_handle_at, -100, a, 0)); TRY(syscall(SYS_syslog, 3, a, 10));",
+             TRY(syscall(447, 0)); TRY(syscall(SYS_personality, 0x0040000)); TRY(syscall(SYS_open_by_handle_at, -100, a, 0)); \
+             TRY(syscall(SYS_syslog, 3, a, 10));",
         ),
         "EPERM\nEPERM\nEPERM\nEPERM\nEPERM\nEPERM\nEPERM\n",
         Some("done"),
