@@ -1,0 +1,1 @@
+//! The languages code can be written in.
