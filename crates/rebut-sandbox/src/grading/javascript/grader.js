@@ -121,7 +121,7 @@ async function main() {
   try {
     await runner.run(plan, text);
   } catch (error) {
-    return tell("unreadable", { why: `${error?.stack ?? error}`.slice(0, 1500) });
+    return tell("unloaded", { why: `${error?.stack ?? error}`.slice(0, 1500) });
   }
   tell("done", {});
 }

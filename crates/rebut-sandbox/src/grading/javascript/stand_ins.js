@@ -32,16 +32,12 @@ const traps = (number, type) => ({
     if (STRICT && JUDGING.has(name) && !trusted.has(receiver)) {
       throw new TypeError(`an object of the code was asked \`${name}\`, which only plain data may answer`);
     }
-    const found = ask("get", number, [name]);
-    return typeof found === "function" && typeof target !== "function" ? bound(found, receiver) : found;
+    return ask("get", number, [name]);
   },
   set: (target, key, value) => nameOf(key) === undefined || ask("set", number, [nameOf(key), value]) || true,
   deleteProperty: (target, key) => ask("delete", number, [nameOf(key)]),
   has: (target, key) => nameOf(key) !== undefined && ask("has", number, [nameOf(key)]),
 });
-
-// A method keeps its own identity, so that mocks and comparisons of methods work.
-const bound = (found) => found;
 
 function handleFor(number, type) {
   const target = Object.create(type?.prototype ?? Object.prototype);
@@ -120,7 +116,7 @@ function makeClass(number, name, parent, length) {
     ...traps(number, null),
     get(target, key, receiver) {
       if (key === "prototype" || key === "name" || key === "length" || key === Symbol.hasInstance) return Reflect.get(target, key);
-      return nameOf(key) === undefined ? undefined : asFactory(ask("get", number, [nameOf(key)]), number);
+      return nameOf(key) === undefined ? undefined : ask("get", number, [nameOf(key)]);
     },
     construct: (target, args) => askAsMaker("new", number, args),
     apply: (target, self, args) => ask("call", number, [undefined, ...args]),
@@ -130,8 +126,6 @@ function makeClass(number, name, parent, length) {
   made.prototype.constructor = proxy;
   return proxy;
 }
-
-const asFactory = (found) => found;
 
 const waiting = new Map();
 function promised(number) {

@@ -20,7 +20,6 @@ function statements(text) {
       continue;
     }
     let end = at + 1;
-    const goesOn = () => end < lines.length && /^\s*(?:[.)\]}?:&|*%<>=,+]|else\b|catch\b|finally\b|(?:\/\/.*)?$)/.test(lines[end]) && lines.slice(end).some((line) => line.trim() && !/^\s*\/\//.test(line) && /^\s*(?:[.)\]}?:&|*%<>=,+]|else\b|catch\b|finally\b)/.test(line));
     while (end < lines.length && !parsesLater(lines.slice(at, end).join("\n"))) end += 1;
     const part = lines.slice(at, end).join("\n");
     if (!parsesLater(part)) throw new SyntaxError(`the statement in line ${at + 1} cannot be read`);
@@ -65,18 +64,24 @@ const asserts = {
   },
   async run(plan) {
     tell("collected", { names: plan.names });
-    Object.assign(globalThis, { require: requireFor, __default: defaultOf, solution });
-    if (!("assert" in globalThis)) globalThis.assert = assert;
-    for (const name of Object.keys(solution)) if (!Object.hasOwn(globalThis, name) || typeof solution[name] === "function") globalThis[name] = solution[name];
-    if (typeof solution === "function" && solution.name) globalThis[solution.name] = solution;
+    Object.assign(globalThis, { require: requireFor, __default: defaultOf, solution, assert });
+    // A name that JavaScript has itself stays so, or the code could replace what the tests judge with.
+    const offered = typeof solution === "function" ? { [solution.name]: solution, ...solution } : solution;
+    for (const name of Object.keys(offered)) if (!(name in globalThis)) globalThis[name] = offered[name];
     let number = 0;
+    let unprepared = null;
     for (const part of plan.parts) {
-      if (!isTest(part.text)) {
-        await prepare(part.text);
-        continue;
+      if (isTest(part.text)) {
+        // What was not prepared is not tested: nothing after a set-up that failed can be a pass.
+        if (number >= order.skip) await one(number, async () => unprepared ?? void (await prepare(part.text)));
+        number += 1;
+      } else if (!unprepared) {
+        try {
+          await prepare(part.text);
+        } catch (error) {
+          unprepared = ["error", `the statement in line ${part.line} failed before it: ${error?.stackThere ?? error?.stack ?? error}`];
+        }
       }
-      if (number >= order.skip) await one(number, async () => void (await prepare(part.text)));
-      number += 1;
     }
   },
 };
@@ -188,6 +193,31 @@ const nodeTestStyle = {
   },
 };
 
-const styles = { asserts, "node-test": nodeTestStyle };
+class Ended extends Error {}
+const program = {
+  plan(text) {
+    if (!parsesLater(text)) new vm.Script(`(async () => {${text}\n})`, { filename: "tests.js" });
+    return { names: ["the program"] };
+  },
+  async run(plan, text) {
+    tell("collected", plan);
+    let code = 0;
+    process.exit = (given) => {
+      code = given ?? process.exitCode ?? 0;
+      throw new Ended("the program ended itself");
+    };
+    const body = vm.runInThisContext(`(async (require, __default, module, exports) => {${text}\n})`, { filename: "tests.js" });
+    await one(0, async () => {
+      try {
+        await body(requireFor, defaultOf, { exports: {} }, {});
+      } catch (error) {
+        if (!(error instanceof Ended)) throw error;
+      }
+      return Number(code) || Number(process.exitCode) ? ["fail", `it ended with ${code || process.exitCode}`] : null;
+    });
+  },
+};
+
+const styles = { asserts, "node-test": nodeTestStyle, program };
 
 main().then(() => undefined, (error) => tell("unreadable", { why: String(error?.stack ?? error) }));

@@ -84,77 +84,102 @@ def pytest_missing():
 
 
 def names_for(module):
-    space = {"__name__": "tests", "__builtins__": builtins, "solution": module}
-    for name in vars(module)["__all__"]:
-        with contextlib.suppress(AttributeError):
-            space[name] = getattr(module, name)
-    return space
+    space = {"__name__": "tests", "__builtins__": builtins, "math": importlib.import_module("math")}
+    for name, came in vars(module)["__rebut_names__"].items():
+        found = genuine(name, came)
+        if found is PEER_OWN:
+            with contextlib.suppress(AttributeError):
+                space[name] = getattr(module, name)
+        elif found is not None:
+            space[name] = found
+    return {**space, "solution": module}
 
 
 def asserts(run, text, tree, module):
     """Each assert and each call at the top level is a test; everything else prepares, in order."""
     tests = [s for s in tree.body if is_test(s)]
     due = run.collected([name_of(s) for s in tests])
-    space, number = names_for(module), 0
+    space, number, unprepared = names_for(module), 0, None
     for statement in tree.body:
         code = compile(ast.Module([statement], []), "tests.py", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-        if not is_test(statement):
-            prepare(code, space)
-            continue
-        if number in due:
-            run.one(number, lambda: prepare(code, space))
-        number += 1
+        if is_test(statement):
+            if number in due:
+                # What was not prepared is not tested: nothing after a set-up that failed can be a pass.
+                run.one(number, lambda: unprepared or step(code, space))
+            number += 1
+        elif unprepared is None:
+            try:
+                step(code, space)
+            except Exception as error:
+                unprepared = "error", "the statement in line %d failed before it:\n%s" % (statement.lineno, told(error))
 
 
-def prepare(code, space):
+def step(code, space):
     made = eval(code, space)
     if inspect.iscoroutine(made):
         PEER.run(made)
 
 
+def program(run, text, tree, module):
+    """The whole file is one test: it holds when it runs to its end, or ends itself with success."""
+
+    def whole():
+        sys.path_importer_cache.clear()
+        space = {"__name__": "__main__", "__builtins__": builtins}
+        try:
+            exec(compile(text, "tests.py", "exec"), space)
+        except SystemExit as ended:
+            if "__rebut_trace__" in vars(ended):
+                return "error", "the code ended the program: " + told(ended)
+            if ended.code not in (None, 0):
+                return "fail", "it ended with %r" % (ended.code,)
+
+    for number in run.collected(static_names("program", tree)):
+        run.one(number, whole)
+
+
 def unittest_style(run, text, tree, module):
     space = test_module(text)
-    suite, tests = unittest.TestLoader().loadTestsFromModule(space), []
+    tests = []
 
     def flat(part):
         for test in part:
             flat(test) if isinstance(test, unittest.TestSuite) else tests.append(test)
 
-    flat(suite)
+    flat(unittest.TestLoader().loadTestsFromModule(space))
     # The order of the file, not of the alphabet.
     place = {name: at for at, name in enumerate(static_names("unittest", tree))}
     short = lambda test: "%s.%s" % (type(test).__name__, getattr(test, "_testMethodName", "?"))
     tests.sort(key=lambda test: place.get(short(test), len(place)))
     due = run.collected([short(test) for test in tests])
-    whole = unittest.TestSuite()
+    cases = Cases()
     for number in due:
+        run.one(number, lambda: cases.one(tests[number]))
+
+
+class Cases(unittest.TestSuite):
+    """Runs cases one by one, with the set-up of their class and module around them as unittest has it."""
+
+    last = None
+
+    def one(self, test):
         result = unittest.TestResult()
-        whole._tearDownPreviousClass(tests[number], result)
-        run.one(number, lambda: one_case(tests[number], whole, result))
-        whole_last = tests[number].__class__
-        result._previousTestClass = whole_last
-        RESULT["last"] = whole_last
-
-
-RESULT = {"last": None}
-
-
-def one_case(test, whole, result):
-    result._previousTestClass = RESULT["last"]
-    whole._handleModuleFixture(test, result)
-    whole._handleClassSetUp(test, result)
-    RESULT["last"] = test.__class__
-    if not result.errors and not result.failures:
-        test.run(result)
-    for words in result.failures:
-        return "fail", words[1]
-    for words in result.errors:
-        return ("error" if "NameError" in words[1] else "fail"), words[1]
-    for words in (*result.skipped, *result.expectedFailures):
-        return "error", "skipped, or expected to fail: %s" % (words[1],)
-    if result.unexpectedSuccesses:
-        return "fail", "it was expected to fail and did not"
-    return None if result.testsRun == 1 else ("error", "it did not run")
+        result._previousTestClass = self.last
+        self._tearDownPreviousClass(test, result)
+        self._handleModuleFixture(test, result)
+        self._handleClassSetUp(test, result)
+        self.last = test.__class__
+        if not result.errors and not result.failures:
+            test.run(result)
+        for _, words in result.failures:
+            return "fail", words
+        for _, words in result.errors:
+            return ("error" if "NameError" in words else "fail"), words
+        for _, words in (*result.skipped, *result.expectedFailures):
+            return "error", "skipped, or expected to fail: %s" % words
+        if result.unexpectedSuccesses:
+            return "fail", "it was expected to fail and did not"
+        return None if result.testsRun == 1 else ("error", "it did not run")
 
 
 def test_module(text):
@@ -198,7 +223,7 @@ def pytest_style(run, text, tree, module):
     with contextlib.redirect_stdout(io.StringIO()):
         pytest.main(options, plugins=[plugin])
     if plugin.problem:
-        run.host.say("unreadable", why=plugin.problem[0][-1500:])
+        raise RuntimeError(plugin.problem[0][-1500:])
 
 
 def told_by(reports):
@@ -228,6 +253,6 @@ def finish(made):
         PEER.run(made)
 
 
-STYLES = {"asserts": asserts, "unittest": unittest_style, "pytest": pytest_style}
+STYLES = {"asserts": asserts, "unittest": unittest_style, "pytest": pytest_style, "program": program}
 
 main()

@@ -10,9 +10,20 @@ def load(peer):
         text = file.read()
     linecache.cache["solution.py"] = (len(text), None, text.splitlines(True), "solution.py")
     exec(compile(text, "solution.py", "exec"), module.__dict__)
+    names = [name for name in vars(module) if not name.startswith("__")]
     listed = getattr(module, "__all__", None)
-    names = [str(name) for name in listed] if listed is not None else [name for name in vars(module) if not name.startswith("_")]
-    return [peer.number(module), names]
+    public = [name for name in names if not name.startswith("_")] if listed is None else [str(name) for name in listed]
+    return [peer.number(module), public, [[name, origin(vars(module)[name])] for name in names]]
+
+
+def origin(value):
+    """Where the standard library has what the code only imported; None for what is the code's own."""
+    if isinstance(value, types.ModuleType):
+        return [value.__name__, None]
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if type(module) is str and type(name) is str and getattr(sys.modules.get(module), name, None) is value and module != "solution":
+        return [module, name]
+    return None
 
 
 class Input(io.TextIOBase):
