@@ -138,13 +138,14 @@ function answerWith(key, value, before) {
 function perform(op, target, args) {
   if (services[op]) return services[op](...args);
   const thing = given.get(target);
+  if (STRICT) guard(op, thing, args);
   switch (op) {
     case "call":
       return Reflect.apply(thing, args[0], args.slice(1));
     case "new":
       return Reflect.construct(thing, args);
     case "get":
-      return thing[symbol(args[0])];
+      return shown(thing[symbol(args[0])]);
     case "set":
       return Reflect.set(Object(thing), symbol(args[0]), args[1]);
     case "delete":
@@ -159,6 +160,20 @@ function perform(op, target, args) {
     }
   }
   throw new TypeError(`no operation ${op}`);
+}
+
+// What the code may do with an object the tests gave it: use it, not look behind it.
+const BEHIND = new Set(["constructor", "prototype", "caller", "callee", "arguments", "mainModule", "binding"]);
+function guard(op, thing, args) {
+  if (!["get", "set", "delete", "has", "own"].includes(op)) return;
+  const name = args[0];
+  if (typeof name !== "string" || name.startsWith("__") || BEHIND.has(name)) throw new TypeError(`${String(name)} of an object of the tests is not for the code`);
+  if ((op === "set" || op === "delete") && typeof thing === "function") throw new TypeError("a function of the tests cannot be changed by the code");
+}
+const INSIDES = new Set([globalThis, process, require, Function, eval, module, Reflect, Object, fs]);
+function shown(value) {
+  if (STRICT && INSIDES.has(value)) throw new TypeError("the insides of the tests are not for the code");
+  return value;
 }
 
 const symbol = (name) => (typeof name === "string" && name.startsWith("@@") && SYMBOLS[name.slice(2)] ? SYMBOLS[name.slice(2)] : name);

@@ -172,10 +172,12 @@ class Peer:
         if op in SERVICES:
             return SERVICES[op](self, *args, **kwargs)
         subject = self.given[target]
+        if STRICT:
+            guard(op, subject, args)
         if op == "call":
             return subject(*args, **kwargs)
         if op == "get":
-            return getattr(subject, *args)
+            return shown(getattr(subject, *args))
         if op == "set":
             return setattr(subject, *args)
         if op == "del":
@@ -237,6 +239,29 @@ class Peer:
 
 
 SERVICES = {}
+# Through these one could reach everything in a process, starting at any of its objects.
+INSIDES = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
+
+
+def guard(op, subject, args):
+    """What the code may do with an object the tests gave it: use it, not look behind it."""
+    if op in ("get", "set", "del"):
+        name = args[0]
+        if type(name) is not str or name.startswith("_") or isinstance(subject, (types.FunctionType, *INSIDES)):
+            raise AttributeError("%r of an object of the tests is not for the code" % (name,))
+        if op != "get" and isinstance(subject, type):
+            raise AttributeError("a class of the tests cannot be changed by the code")
+    elif op in ("send", "throw", "close"):
+        if not isinstance(subject, types.GeneratorType):
+            raise TypeError("no generator")
+    elif op not in ("call", "eq", "await", "plain", "dir", *SPECIALS):
+        raise TypeError("no such operation: %s" % op)
+
+
+def shown(value):
+    if STRICT and isinstance(value, INSIDES):
+        raise AttributeError("the insides of the tests are not for the code")
+    return value
 
 
 class Content:
