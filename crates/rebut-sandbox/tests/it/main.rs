@@ -1,0 +1,9 @@
+//! The crate's integration tests.
+
+mod languages;
+
+use rebut_sandbox::Inner;
+
+fn inner() -> Inner {
+    Inner { program: env!("CARGO_BIN_EXE_rebut-sandbox-inner").into(), args: Vec::new() }
+}
