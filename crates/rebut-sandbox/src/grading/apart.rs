@@ -1,14 +1,14 @@
 //! Tests in a cell of their own: the code answers calls from another cell and never sees how it is judged.
 
 use super::{
-    Prepared, Time, Toolchain,
+    Prepared, Time,
     book::{Book, Next, Said},
     pair::{Happened, Pair},
 };
-use crate::{Given, Jail, Limits, Spec};
+use crate::{Given, Jail, Limits, Spec, languages::Toolchain};
 use rebut_engine::sandbox::{End, Job, Ran, Refused, Style, TestVerdict, Tests};
 use serde::Deserialize;
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 /// How a language's tests run apart: the programs of both sides and how they are started.
 pub(super) struct Kit {
@@ -26,17 +26,35 @@ pub(super) struct Kit {
     pub arguments: &'static [&'static str],
     /// Whether the program cannot put its streams aside itself.
     pub aside: bool,
+    /// Interpreters that may have a package which the one that was found has not.
+    pub others: &'static [&'static str],
     /// What to install when a package of that name is missing.
     pub install: fn(&str) -> String,
 }
 
 /// Puts the channel on descriptors 3 and 4 and starts what follows: what the code prints is no frame.
 const ASIDE: &str = r#"exec 3<&0 4>&1 </dev/null 1>&2; exec "$0" "$@""#;
+/// What a refusal says when a package is missing.
+const NOT_INSTALLED: &str = "which is not installed";
 /// How often a pair may be started anew.
 const SESSIONS: usize = 200;
 
-/// Runs the tests of a job.
+/// Runs the tests of a job. Where a package is missing, another interpreter that has it is used before anything is refused.
 pub(super) async fn run(kit: &Kit, jail: &Jail, tools: &Toolchain, job: &Job, tests: &Tests) -> Result<Ran, Refused> {
+    let first = run_with(kit, jail, tools, job, tests).await;
+    if !matches!(&first, Err(refused) if refused.reason.contains(NOT_INSTALLED)) {
+        return first;
+    }
+    for other in kit.others.iter().map(PathBuf::from).filter(|other| *other != tools.program && other.is_file()) {
+        let tools = Toolchain { program: other, folders: vec![PathBuf::from("/usr")], ..tools.clone() };
+        if let Ok(ran) = run_with(kit, jail, &tools, job, tests).await {
+            return Ok(ran);
+        }
+    }
+    first
+}
+
+async fn run_with(kit: &Kit, jail: &Jail, tools: &Toolchain, job: &Job, tests: &Tests) -> Result<Ran, Refused> {
     let time = Time::new(job.seconds);
     let mut book = Book::default();
     let mut words = String::new();
@@ -137,7 +155,7 @@ async fn listen(kit: &Kit, pair: &mut Pair, nonce: &str, time: &Time, book: &mut
             Next::Moved => deadline = time.for_loading(),
             Next::Over | Next::Anew => return Ok(Again { verdict: TestVerdict::Error, why: "the code does not speak as agreed".to_owned() }),
             Next::Missing(what) => {
-                return Err(Refused { reason: format!("these tests need {what}, which is not installed"), fix: (kit.install)(&what) });
+                return Err(Refused { reason: format!("these tests need {what}, {NOT_INSTALLED}"), fix: (kit.install)(&what) });
             }
         }
     }
@@ -157,13 +175,13 @@ fn tests_spec(kit: &Kit, tools: &Toolchain, tests: &Tests, time: &Time) -> Spec 
 fn spec(kit: &Kit, tools: &Toolchain, program: &str, read_only: Vec<Given>, time: &Time) -> Spec {
     let aside = ["/bin/sh", "-c", ASIDE].map(str::to_owned);
     let mut argv: Vec<String> = if kit.aside { aside.to_vec() } else { Vec::new() };
-    argv.push(tools.program.clone());
+    argv.push(tools.program.display().to_string());
     argv.extend(kit.arguments.iter().map(|word| (*word).to_owned()));
     argv.push(format!("/in/{program}{}", kit.ending));
     let wall = time.left() + Duration::from_secs(1);
     // What both say to each other is bounded where it is carried.
-    let limits = Limits { wall, cpu: wall, memory: tools.memory, output_bytes: 1 << 40, ..Limits::default() };
-    Spec { argv, read_only, folders: tools.folders.clone(), env: tools.env.clone(), limits, ..Spec::default() }
+    let limits = Limits { output_bytes: 1 << 40, ..tools.run_limits(wall) };
+    Spec { argv, read_only, folders: tools.folders.clone(), env: tools.env(), limits, ..Spec::default() }
 }
 
 /// The styles of tests that run apart know their own names in their own language; we only pass them on.

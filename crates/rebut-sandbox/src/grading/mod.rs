@@ -6,12 +6,12 @@ mod pair;
 mod shared;
 mod sources;
 
-use crate::Jail;
+use crate::{Jail, languages::Toolchain};
 use apart::Kit;
 use book::Book;
 use rebut_engine::sandbox::{End, Job, Ran, Refused, Style, Tests};
 use shared::Plan;
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// Runs the tests of a job. Nothing is a pass that did not run to its end, and no test is no pass.
@@ -32,19 +32,6 @@ pub async fn run(jail: &Jail, tools: &Toolchain, job: &Job, tests: &Tests) -> Re
 /// How tests of a language can be written; nothing for a language nobody knows.
 pub fn styles_of(language: &str) -> &'static [Style] {
     WAYS.iter().find(|way| way.language == language).map_or(&[], |way| way.styles)
-}
-
-/// What a language's tests are run with.
-#[derive(Clone, Debug, Default)]
-pub struct Toolchain {
-    /// The interpreter or compiler.
-    pub program: String,
-    /// Folders of the machine it needs.
-    pub folders: Vec<PathBuf>,
-    /// Its environment.
-    pub env: Vec<(String, String)>,
-    /// The memory it needs, in bytes.
-    pub memory: u64,
 }
 
 /// One language: how its tests are written and run.
@@ -99,6 +86,7 @@ const PYTHON: Kit = Kit {
     // Nothing of the environment or a user's folders is looked at.
     arguments: &["-I", "-B", "-X", "utf8"],
     aside: false,
+    others: &["/usr/bin/python3"],
     install: |what| format!("install it for the Python that is used (Debian: apt install python3-{what}), or write the tests as plain functions or asserts"),
 };
 
@@ -128,6 +116,7 @@ const JAVASCRIPT: Kit = Kit {
     ending: ".js",
     arguments: &[],
     aside: true,
+    others: &[],
     install: |what| format!("write the tests without {what}"),
 };
 
@@ -158,6 +147,13 @@ impl Time {
     fn new(seconds: u32) -> Self {
         let start = Instant::now();
         Self { start, end: start + Duration::from_secs(u64::from(seconds.max(1))) }
+    }
+
+    /// Building is over: only now the time of the tests begins.
+    fn start_again(&mut self) {
+        let all = self.end - self.start;
+        self.start = Instant::now();
+        self.end = self.start + all;
     }
 
     fn left(&self) -> Duration {
