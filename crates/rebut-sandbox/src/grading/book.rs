@@ -211,7 +211,7 @@ mod tests {
     fn told(lines: &[serde_json::Value]) -> (Vec<TestVerdict>, Option<String>) {
         let mut book = Book::default();
         for line in lines {
-            book.hear(serde_json::from_value(line.clone()).unwrap());
+            book.hear(serde_json::from_value(line.clone()).expect("a line as the runner writes it"));
         }
         let (runs, distrust) = book.close();
         (runs.iter().map(|run| run.verdict).collect(), distrust)
@@ -231,7 +231,7 @@ mod tests {
             ("nothing at all", vec![], &[]),
             ("no test", vec![json!({"say": "collected", "names": []}), done.clone()], &[]),
             ("no end", all[..6].to_vec(), &[Pass, Pass]),
-            ("one without a result", [&all[..4], &[done.clone()]].concat(), &[Pass, Error]),
+            ("one without a result", [&all[..4], std::slice::from_ref(&done)].concat(), &[Pass, Error]),
             ("one fewer than listed", vec![listed.clone(), json!({"say": "collected", "names": ["a"]})], &[Error, Error]),
             ("a result twice", [&all[..4], &[end(0)]].concat(), &[Pass, Error]),
             ("a result without a beginning", vec![collected.clone(), end(0), end(1), done.clone()], &[Error, Error]),

@@ -1,5 +1,6 @@
 //! The crate's integration tests.
 
+mod grading;
 mod languages;
 
 use rebut_sandbox::Inner;

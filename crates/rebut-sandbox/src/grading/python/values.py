@@ -256,6 +256,8 @@ class Unpacker:
         def make():
             try:
                 made = kind.__new__(kind, *args)
+                builtin = next(base for base in kind.__mro__ if not isinstance(base, Meta))
+                builtin.__init__(made, *args)
                 made.args = tuple(args)
             except TypeError:
                 return RuntimeError("%s: %s" % (kind.__name__, words))
