@@ -1,9 +1,6 @@
 //! Jobs in cells: a program is built and run, a command is run beside the code.
 
-use crate::{
-    Cell, Ended, Given, Jail, Spec,
-    languages::Toolchain,
-};
+use crate::{Cell, Ended, Given, Jail, Spec, languages::Toolchain};
 use rebut_engine::sandbox::{Command, End, Job, Ran, Refused, Work};
 use std::time::Duration;
 

@@ -131,7 +131,9 @@ async fn listen(kit: &Kit, pair: &mut Pair, nonce: &str, time: &Time, book: &mut
         let said = match pair.next(deadline).await {
             Happened::Said(said) => said,
             Happened::CodeLost(why) => return lost(TestVerdict::Error, format!("the process of the code was lost: {why}"), book),
-            Happened::TestsLost(why) if book.is_testing() => return lost(TestVerdict::Error, format!("the process of the tests was lost: {why}"), book),
+            Happened::TestsLost(why) if book.is_testing() => {
+                return lost(TestVerdict::Error, format!("the process of the tests was lost: {why}"), book);
+            }
             Happened::TestsLost(why) => {
                 book.doubt(&format!("the process of the tests ended early: {why}"));
                 return lost(TestVerdict::Error, why, book);
@@ -153,7 +155,9 @@ async fn listen(kit: &Kit, pair: &mut Pair, nonce: &str, time: &Time, book: &mut
             Next::On => {}
             Next::Begun => deadline = time.for_test(book.len() - book.settled()),
             Next::Moved => deadline = time.for_loading(),
-            Next::Over | Next::Anew => return Ok(Again { verdict: TestVerdict::Error, why: "the code does not speak as agreed".to_owned() }),
+            Next::Over | Next::Anew => {
+                return Ok(Again { verdict: TestVerdict::Error, why: "the code does not speak as agreed".to_owned() });
+            }
             Next::Missing(what) => {
                 return Err(Refused { reason: format!("these tests need {what}, {NOT_INSTALLED}"), fix: (kit.install)(&what) });
             }

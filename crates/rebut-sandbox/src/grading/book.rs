@@ -191,7 +191,9 @@ impl Book {
 
 /// Whether a collected test is one that the text shows: the same, one of its parameters, or inside a group.
 fn stands_for(name: &str, listed: &str) -> bool {
-    name == listed || name.strip_prefix(listed).is_some_and(|rest| rest.starts_with('[') || rest.starts_with(" #")) || name.ends_with(&format!(" > {listed}"))
+    name == listed
+        || name.strip_prefix(listed).is_some_and(|rest| rest.starts_with('[') || rest.starts_with(" #"))
+        || name.ends_with(&format!(" > {listed}"))
 }
 
 /// The end of a text, at most that many bytes of it.
@@ -250,7 +252,8 @@ mod tests {
 
     #[test]
     fn parameters_and_groups_stand_for_the_test_in_the_text() {
-        let rows = [("a", "a", true), ("a[1-2]", "a", true), ("a #2", "a", true), ("group > a", "a", true), ("ab", "a", false), ("b", "a", false)];
+        let rows =
+            [("a", "a", true), ("a[1-2]", "a", true), ("a #2", "a", true), ("group > a", "a", true), ("ab", "a", false), ("b", "a", false)];
         for (name, listed, expected) in rows {
             assert_eq!(stands_for(name, listed), expected, "{name} {listed}");
         }

@@ -87,7 +87,11 @@ const PYTHON: Kit = Kit {
     arguments: &["-I", "-B", "-X", "utf8"],
     aside: false,
     others: &["/usr/bin/python3"],
-    install: |what| format!("install it for the Python that is used (Debian: apt install python3-{what}), or write the tests as plain functions or asserts"),
+    install: |what| {
+        format!(
+            "install it for the Python that is used (Debian: apt install python3-{what}), or write the tests as plain functions or asserts"
+        )
+    },
 };
 
 const JAVASCRIPT: Kit = Kit {

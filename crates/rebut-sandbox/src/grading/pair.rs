@@ -129,7 +129,10 @@ struct Side {
 impl Side {
     fn of(mut cell: Cell) -> Result<Self, Refused> {
         let (Some(to), Some(from), errors) = (cell.stdin.take(), cell.stdout.take(), cell.stderr.take()) else {
-            return Err(Refused { reason: "a cell came without its streams".to_owned(), fix: "report this as an error of rebut".to_owned() });
+            return Err(Refused {
+                reason: "a cell came without its streams".to_owned(),
+                fix: "report this as an error of rebut".to_owned(),
+            });
         };
         Ok(Self { to, from, errors, ending: Box::pin(cell.end()), heard: Vec::new(), noise: Vec::new() })
     }

@@ -109,7 +109,8 @@ async fn one(
     let argv = plan.run.iter().map(|word| word.replace("{test}", name)).collect();
     let read_only = plan.files.iter().chain(built).cloned().collect();
     let limits = Limits { wall, ..tools.run_limits(wall) };
-    let mut cell = jail.spawn(Spec { argv, read_only, folders: tools.folders.clone(), env: tools.env(), limits, ..Spec::default() }).await?;
+    let mut cell =
+        jail.spawn(Spec { argv, read_only, folders: tools.folders.clone(), env: tools.env(), limits, ..Spec::default() }).await?;
     let nonce = super::nonce();
     let line = format!("{nonce}\n");
     let input = cell.stdin.take();

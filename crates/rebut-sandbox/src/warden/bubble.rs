@@ -37,15 +37,16 @@ pub(super) fn arguments(order: &Order, stage: &Stage) -> Vec<OsString> {
     all.bind("--ro-bind", &stage.root.join("etc/passwd"), Path::new("/etc/passwd"));
     all.bind("--ro-bind", &stage.root.join("etc/group"), Path::new("/etc/group"));
     all.bind("--ro-bind", &stage.root.join("etc/hosts"), Path::new("/etc/hosts"));
-    for (source, folder) in stage.folders.iter().zip(&order.folders).filter(|(_, folder)| !is_system(folder)) {
-        all.bind("--ro-bind", source, folder);
-    }
     all.words(&["--proc", "/proc", "--dev", "/dev"]);
     all.bind("--bind", &stage.root.join("scratch/shm"), Path::new("/dev/shm"));
     all.words(&["--remount-ro", "/dev"]);
     all.bind("--ro-bind", &stage.root.join("in"), Path::new("/in"));
     all.bind("--bind", &stage.root.join("scratch/box"), Path::new("/box"));
     all.bind("--bind", &stage.root.join("scratch/tmp"), Path::new("/tmp"));
+    // After `/tmp`, below which they may be.
+    for (source, folder) in stage.folders.iter().zip(&order.folders).filter(|(_, folder)| !is_system(folder)) {
+        all.bind("--ro-bind", source, folder);
+    }
     all.bind("--ro-bind", &stage.root.join("inner"), Path::new(INNER));
     all.words(&["--remount-ro", "/", "--chdir", "/box"]);
     all.0

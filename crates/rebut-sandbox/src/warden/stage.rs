@@ -3,7 +3,7 @@
 use super::{Owner, during};
 use crate::{spec::Given, sys, wire::Order};
 use rustix::{
-    fs::{Gid, Mode, OFlags, Uid, chown, fchown},
+    fs::{CWD, Gid, Mode, OFlags, ResolveFlags, Uid, chown, fchown, openat2},
     mount::{MountFlags, MountPropagationFlags, mount, mount_bind_recursive, mount_change},
     process::{getegid, geteuid},
 };
@@ -37,7 +37,7 @@ const OWN_BYTES: u64 = 256 << 20;
 pub(super) fn build(order: &Order, owner: &Owner, read_only: &[Given], writable: &[Given]) -> Result<Stage, String> {
     enter_namespace(owner)?;
     let inner = open_path(&order.inner)?;
-    let sources: Vec<OwnedFd> = order.folders.iter().map(|folder| open_path(folder)).collect::<Result<_, _>>()?;
+    let sources: Vec<OwnedFd> = order.folders.iter().map(|folder| open_folder(folder)).collect::<Result<_, _>>()?;
     let root = PathBuf::from(ROOT);
     mount_memory(&root, OWN_BYTES, 65_536)?;
     let folders: Vec<PathBuf> = (0..sources.len()).map(|number| root.join(format!("folders/{number}"))).collect();
@@ -85,6 +85,13 @@ fn mount_memory(target: &Path, bytes: u64, files: u32) -> Result<(), String> {
 fn open_path(path: &Path) -> Result<OwnedFd, String> {
     rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         .map_err(|error| format!("cannot open {}: {error}", path.display()))
+}
+
+/// A folder as it was named: what became a link since it was looked at is not followed.
+fn open_folder(folder: &Path) -> Result<OwnedFd, String> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = openat2(CWD, folder, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS);
+    opened.map_err(|error| format!("cannot open the folder {}: {error}", folder.display()))
 }
 
 fn bind(source: &OwnedFd, target: &Path) -> Result<(), String> {

@@ -33,8 +33,10 @@ fn plan(job: &Job, tests: &Tests, tools: &Toolchain, ending: &str, flags: &[&str
         }
         (Style::Program, None) => return Err("a test program needs a function `main`".to_owned()),
         _ => {
-            let names: Vec<String> = functions.iter().filter(|function| function.name.starts_with("test")).map(|function| function.name.clone()).collect();
-            let calls = names.iter().map(|name| format!("    if (rebut_same(name, \"{name}\")) {{ {name}(); return 0; }}\n")).collect::<String>();
+            let names: Vec<String> =
+                functions.iter().filter(|function| function.name.starts_with("test")).map(|function| function.name.clone()).collect();
+            let calls =
+                names.iter().map(|name| format!("    if (rebut_same(name, \"{name}\")) {{ {name}(); return 0; }}\n")).collect::<String>();
             (names, format!("    (void)count; (void)words;\n{calls}    return 3;\n"))
         }
     };
@@ -43,7 +45,12 @@ fn plan(job: &Job, tests: &Tests, tools: &Toolchain, ending: &str, flags: &[&str
         check_macros(&job.code, &words)?;
     }
     let source = format!("{}\n{}", tests.text, include_str!("dispatch.c.txt").replace("    // tests\n", &calls));
-    Ok(Plan { names, steps: steps(job, tools, ending, flags, source, included), run: vec!["/in/harness".to_owned(), "{test}".to_owned()], files: Vec::new() })
+    Ok(Plan {
+        names,
+        steps: steps(job, tools, ending, flags, source, included),
+        run: vec!["/in/harness".to_owned(), "{test}".to_owned()],
+        files: Vec::new(),
+    })
 }
 
 fn steps(job: &Job, tools: &Toolchain, ending: &str, flags: &[&str], source: String, included: bool) -> Vec<Step> {
@@ -65,7 +72,11 @@ fn steps(job: &Job, tools: &Toolchain, ending: &str, flags: &[&str], source: Str
     let mut link = vec!["-o", "harness", &harness, "tests.o"];
     link.extend((!included).then_some("solution.o"));
     link.extend(["-lm", "-lpthread"]);
-    made.push(Step { argv: compile(&link), files: vec![Given::text(harness.clone(), include_str!("harness.c.txt"))], makes: vec!["harness"] });
+    made.push(Step {
+        argv: compile(&link),
+        files: vec![Given::text(harness.clone(), include_str!("harness.c.txt"))],
+        makes: vec!["harness"],
+    });
     made
 }
 
@@ -101,7 +112,9 @@ fn check_macros(code: &str, tests: &[Token<'_>]) -> Result<(), String> {
     let words = tokens(&joined, Dialect::C);
     let directives = words.windows(3).filter(|three| three[0].text == "#" && matches!(three[1].text, "define" | "undef"));
     match directives.map(|three| three[2].text).find(|name| used.contains(name)) {
-        Some(name) => Err(format!("the code defines the macro `{name}`, which is a word of the tests; declare what they need instead of including the code")),
+        Some(name) => Err(format!(
+            "the code defines the macro `{name}`, which is a word of the tests; declare what they need instead of including the code"
+        )),
         None => Ok(()),
     }
 }
@@ -121,7 +134,13 @@ mod tests {
     #[test]
     fn included_code_gives_no_word_of_the_tests_another_meaning() {
         let tests = tokens("#include <assert.h>\nvoid test_a() { assert(add(1, 2) == 3); }", Dialect::C);
-        let rows = [("#define LIMIT 3", true), ("#define NDEBUG", false), ("# /**/ define add(a, b) 3", false), ("#de\\\nfine assert(x)", false), ("??=define test_a x", false)];
+        let rows = [
+            ("#define LIMIT 3", true),
+            ("#define NDEBUG", false),
+            ("# /**/ define add(a, b) 3", false),
+            ("#de\\\nfine assert(x)", false),
+            ("??=define test_a x", false),
+        ];
         for (code, fine) in rows {
             assert_eq!(check_macros(code, &tests).is_ok(), fine, "{code}");
         }

@@ -22,12 +22,20 @@ pub(in super::super) fn plan(job: &Job, tests: &Tests, tools: &Toolchain) -> Res
     let mut steps = Vec::new();
     if together {
         let inside = tokens(&text, Dialect::Rust).first().is_none_or(|first| first.text != "mod") && !has_own_module(&text);
-        let root = if inside { format!("{}\npub mod checks {{\n{text}\n}}\npub use checks::*;\n", job.code) } else { format!("{}\n{text}\n", job.code) };
+        let root = if inside {
+            format!("{}\npub mod checks {{\n{text}\n}}\npub use checks::*;\n", job.code)
+        } else {
+            format!("{}\n{text}\n", job.code)
+        };
         let words = [&library[..], &["--crate-name", "checks", "checks.rs"]].concat();
         steps.push(Step { argv: rustc(&words), files: vec![Given::text("checks.rs", root)], makes: vec!["libchecks.rlib"] });
     } else {
         let words = [&library[..], &["--crate-name", "solution", "solution.rs"]].concat();
-        steps.push(Step { argv: rustc(&words), files: vec![Given::text("solution.rs", job.code.as_str())], makes: vec!["libsolution.rlib"] });
+        steps.push(Step {
+            argv: rustc(&words),
+            files: vec![Given::text("solution.rs", job.code.as_str())],
+            makes: vec!["libsolution.rlib"],
+        });
         let words = ["--crate-type", "lib", "--crate-name", "checks", "--extern", "solution=libsolution.rlib", "checks.rs"];
         steps.push(Step { argv: rustc(&words), files: vec![Given::text("checks.rs", text)], makes: vec!["libchecks.rlib"] });
     }
@@ -103,7 +111,9 @@ fn find(text: &str) -> Vec<Test> {
                 modules.retain(|(_, at)| *at < depth + 1);
                 since = index;
             }
-            "mod" if words.get(index + 2).is_some_and(|third| third.text == "{") => modules.push((words[index + 1].text.to_owned(), depth + 1)),
+            "mod" if words.get(index + 2).is_some_and(|third| third.text == "{") => {
+                modules.push((words[index + 1].text.to_owned(), depth + 1))
+            }
             "fn" if text[..word.at].ends_with("/*#test*/") => {
                 let Some(name) = words.get(index + 1) else { continue };
                 let path = modules.iter().map(|(name, _)| name.as_str()).chain([name.text]).collect::<Vec<_>>().join("::");

@@ -29,7 +29,9 @@ pub(in super::super) fn plan(job: &Job, tests: &Tests, tools: &Toolchain) -> Res
 
 /// Whether the script may run the code in its own shell, where `exit 0` would end the script too.
 fn takes_in(text: &str) -> bool {
-    let starts = |line: &str| line.split([';', '&', '|', '(', '{']).any(|part| matches!(part.split_whitespace().next(), Some("." | "source" | "eval")));
+    let starts = |line: &str| {
+        line.split([';', '&', '|', '(', '{']).any(|part| matches!(part.split_whitespace().next(), Some("." | "source" | "eval")))
+    };
     text.lines().any(starts)
 }
 
@@ -39,7 +41,12 @@ mod tests {
 
     #[test]
     fn a_script_that_takes_the_code_in_is_seen() {
-        let rows = [(". ./solution.sh\nadd 1 2", true), ("true && source solution.sh", true), ("[ $(./solution.sh 1) = 2 ]", false), ("echo . a", false)];
+        let rows = [
+            (". ./solution.sh\nadd 1 2", true),
+            ("true && source solution.sh", true),
+            ("[ $(./solution.sh 1) = 2 ]", false),
+            ("echo . a", false),
+        ];
         for (text, expected) in rows {
             assert_eq!(takes_in(text), expected, "{text}");
         }

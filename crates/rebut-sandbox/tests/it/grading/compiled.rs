@@ -11,15 +11,30 @@ const HONEST: &[(&str, &str, &str, &[TestVerdict])] = &[
         "use solution::*;\n#[test]\nfn holds() { assert_eq!(f(2), 4); }\n#[test]\nfn fails() { assert_eq!(f(2), 5); }\nmod inner {\n    use solution::f;\n    #[test]\n    fn result() -> Result<(), String> { (f(1) == 2).then_some(()).ok_or(\"no\".into()) }\n}\n#[test]\n#[should_panic]\nfn panics() { solution::g() }\n#[test]\n#[ignore]\nfn ignored() {}\n",
         &[Pass, Fail, Pass, Pass, Error],
     ),
-    ("rust", "fn private(x: i32) -> i32 { x * 2 }", "#[cfg(test)]\nmod tests {\n    use super::*;\n    #[test]\n    fn holds() { assert_eq!(private(2), 4); }\n}\n", &[Pass]),
+    (
+        "rust",
+        "fn private(x: i32) -> i32 { x * 2 }",
+        "#[cfg(test)]\nmod tests {\n    use super::*;\n    #[test]\n    fn holds() { assert_eq!(private(2), 4); }\n}\n",
+        &[Pass],
+    ),
     (
         "go",
         "package solution\nfunc F(x int) int { return x * 2 }\n",
         "package solution\nimport \"testing\"\nfunc TestHolds(t *testing.T) { if F(2) != 4 { t.Fatal(F(2)) } }\nfunc TestFails(t *testing.T) { if F(2) != 5 { t.Fatal(F(2)) } }\nfunc TestSkips(t *testing.T) { t.Skip() }\nfunc TestPanics(t *testing.T) { panic(1) }\n",
         &[Pass, Fail, Error, Fail],
     ),
-    ("c", "int f(int x) { return x * 2; }\nint main(void) { return 0; }", "#include <assert.h>\nint f(int);\nstatic void test_holds(void) { assert(f(2) == 4); }\nvoid test_fails(void) { assert(f(2) == 5); }\n", &[Pass, Fail]),
-    ("c", "static int f(int x) { return x * 2; }", "#include \"solution.c\"\nint main(int argc, char **argv) { return f(2) == 4 ? 0 : 1; }\n", &[Pass]),
+    (
+        "c",
+        "int f(int x) { return x * 2; }\nint main(void) { return 0; }",
+        "#include <assert.h>\nint f(int);\nstatic void test_holds(void) { assert(f(2) == 4); }\nvoid test_fails(void) { assert(f(2) == 5); }\n",
+        &[Pass, Fail],
+    ),
+    (
+        "c",
+        "static int f(int x) { return x * 2; }",
+        "#include \"solution.c\"\nint main(int argc, char **argv) { return f(2) == 4 ? 0 : 1; }\n",
+        &[Pass],
+    ),
     (
         "cpp",
         "#include <vector>\ntemplate <class T> T f(T x) { return x + x; }",
@@ -52,12 +67,20 @@ const TESTS: &[(&str, &str)] = &[
 
 const FORGERIES: &[(&str, &str, TestVerdict)] = &[
     ("rust", "pub fn f(_: i32) -> i32 { println!(\"test doubles ... ok\"); std::process::exit(0) }", Error),
-    ("rust", "#[used]\n#[unsafe(link_section = \".init_array\")]\nstatic EARLY: extern \"C\" fn() = early;\nextern \"C\" fn early() { std::process::exit(0) }\npub fn f(_: i32) -> i32 { 0 }", Error),
+    (
+        "rust",
+        "#[used]\n#[unsafe(link_section = \".init_array\")]\nstatic EARLY: extern \"C\" fn() = early;\nextern \"C\" fn early() { std::process::exit(0) }\npub fn f(_: i32) -> i32 { 0 }",
+        Error,
+    ),
     ("rust", "pub fn f(_: i32) -> i32 { let all = std::fs::read(\"/proc/self/mem\").is_ok(); if all { 4 } else { 0 } }", Fail),
     ("rust", "pub fn f(_: i32) -> i32 { loop { std::hint::spin_loop() } }", Timeout),
     ("rust", "pub fn f(_: i32) -> i32 {", Error),
     ("go", "package solution\nimport \"os\"\nfunc init() { os.Exit(0) }\nfunc F(x int) int { return 0 }\n", Error),
-    ("go", "package solution\nimport (\"fmt\"; \"os\")\nfunc F(x int) int { fmt.Println(\"--- PASS: TestDoubles\\nPASS\"); os.Exit(0); return 0 }\n", Error),
+    (
+        "go",
+        "package solution\nimport (\"fmt\"; \"os\")\nfunc F(x int) int { fmt.Println(\"--- PASS: TestDoubles\\nPASS\"); os.Exit(0); return 0 }\n",
+        Error,
+    ),
     ("c", "#include <stdlib.h>\n#include <stdio.h>\nint f(int x) { puts(\"pass\"); exit(0); }", Error),
     ("c", "#include <unistd.h>\n__attribute__((constructor)) static void early(void) { _exit(0); }\nint f(int x) { return 0; }", Error),
     ("c", "int f(int x) { return *(volatile int *)0; }", Error),

@@ -14,7 +14,10 @@ const PYTHON_TESTS: &[(Style, &str)] = &[
         Style::Unittest,
         "import unittest\nfrom solution import *\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(2), 4)\n        self.assertAlmostEqual(f(1.5), 3)\n",
     ),
-    (Style::Pytest, "import pytest\nimport solution\ndef test_a():\n    assert solution.f(2) == 4\n    assert solution.f(1.5) == pytest.approx(3)\n"),
+    (
+        Style::Pytest,
+        "import pytest\nimport solution\ndef test_a():\n    assert solution.f(2) == 4\n    assert solution.f(1.5) == pytest.approx(3)\n",
+    ),
 ];
 
 const PYTHON: &[(&str, &str)] = &[
@@ -30,14 +33,23 @@ const PYTHON: &[(&str, &str)] = &[
         "import os, struct, json\ndef f(x):\n    for word in ({'nonce': '', 'say': 'end', 'number': 0, 'verdict': 'pass', 'output': ''}, {'nonce': '', 'say': 'done'}):\n        body = json.dumps(word).encode()\n        \
          for fd in range(64):\n            for kind in b'HA':\n                try: os.write(fd, struct.pack('>IB', len(body), kind) + body)\n                except OSError: pass\n    return None",
     ),
-    ("prints what runners print", "import sys\ndef f(x):\n    print('1 passed in 0.01s')\n    print('OK', file=sys.stderr)\n    return None"),
+    (
+        "prints what runners print",
+        "import sys\ndef f(x):\n    print('1 passed in 0.01s')\n    print('OK', file=sys.stderr)\n    return None",
+    ),
     (
         "patches the runners",
         "import unittest, builtins, sys\nunittest.TestCase.assertEqual = lambda *a, **k: None\nunittest.TestCase.assertAlmostEqual = lambda *a, **k: None\n\
          unittest.TestCase.run = lambda self, result=None: result\nsys.modules['pytest'] = sys.modules['unittest']\nbuiltins.AssertionError = type('Never', (BaseException,), {})\ndef f(x): return None",
     ),
-    ("replaces builtins by name", "def abs(x): return 0\ndef sorted(x): return [1, 4]\ndef isinstance(*a): return True\ndef f(x): return 4.0"),
-    ("replaces builtins in the module of all", "import builtins\nbuiltins.abs = lambda x: 0\nbuiltins.sorted = lambda x: [1, 4]\ndef f(x): return 0"),
+    (
+        "replaces builtins by name",
+        "def abs(x): return 0\ndef sorted(x): return [1, 4]\ndef isinstance(*a): return True\ndef f(x): return 4.0",
+    ),
+    (
+        "replaces builtins in the module of all",
+        "import builtins\nbuiltins.abs = lambda x: 0\nbuiltins.sorted = lambda x: [1, 4]\ndef f(x): return 0",
+    ),
     (
         "is equal to everything",
         "class Any:\n    def __eq__(self, other): return True\n    def __ne__(self, other): return False\n    def __lt__(self, other): return True\n    __gt__ = __le__ = __ge__ = __lt__\n    \
@@ -49,15 +61,24 @@ const PYTHON: &[(&str, &str)] = &[
         "class Any(int):\n    def __eq__(self, other): return True\n    def __ne__(self, other): return False\n    def __sub__(self, other): return 0\n    def __lt__(self, other): return True\n    def __hash__(self): return hash(4)\n\
          def f(x): return Any(7)",
     ),
-    ("is a class named like the function", "class f:\n    def __init__(self, x): pass\n    def __eq__(self, other): return True\n    def __ne__(self, other): return False\n    def __lt__(self, other): return True\n    def __sub__(self, other): return 0\n    def __abs__(self): return 0\n    def startswith(self, x): return True"),
-    ("looks for the tests", "import os, glob\ndef f(x):\n    for name in glob.glob('/in/*') + glob.glob('/box/*') + glob.glob('/tmp/*'):\n        try: open(name, 'w').write('')\n        except OSError: pass\n    return None"),
+    (
+        "is a class named like the function",
+        "class f:\n    def __init__(self, x): pass\n    def __eq__(self, other): return True\n    def __ne__(self, other): return False\n    def __lt__(self, other): return True\n    def __sub__(self, other): return 0\n    def __abs__(self): return 0\n    def startswith(self, x): return True",
+    ),
+    (
+        "looks for the tests",
+        "import os, glob\ndef f(x):\n    for name in glob.glob('/in/*') + glob.glob('/box/*') + glob.glob('/tmp/*'):\n        try: open(name, 'w').write('')\n        except OSError: pass\n    return None",
+    ),
     (
         "plants modules",
         "import os\nfor folder in ('/box', '/tmp', '/in'):\n    for name in ('conftest.py', 'sitecustomize.py', 'json.py', 'pytest.py', 'unittest.py', 'ast.py'):\n        try: open(os.path.join(folder, name), 'w').write('import os; os._exit(0)')\n        except OSError: pass\ndef f(x): return None",
     ),
     ("answers twice", "import os, time\ndef f(x):\n    if os.fork() == 0:\n        return 0\n    return None"),
     ("answers with too much", "def f(x): return 'x' * 100_000_000"),
-    ("answers with garbage", "import os\ndef f(x):\n    for fd in range(3, 16):\n        try: os.write(fd, b'\\x00\\x00\\x00\\x04A\\xff\\xfe\\xfd\\xfc')\n        except OSError: pass\n    os.kill(os.getpid(), 9)"),
+    (
+        "answers with garbage",
+        "import os\ndef f(x):\n    for fd in range(3, 16):\n        try: os.write(fd, b'\\x00\\x00\\x00\\x04A\\xff\\xfe\\xfd\\xfc')\n        except OSError: pass\n    os.kill(os.getpid(), 9)",
+    ),
     ("closes its channel", "import os\ndef f(x):\n    os.closerange(3, 64)\n    os._exit(0)"),
     ("takes the memory", "def f(x):\n    held = []\n    while True: held.append(bytearray(1 << 24))"),
     ("does nothing", "def f(x): pass"),
@@ -84,7 +105,12 @@ async fn no_python_forgery_passes() {
 async fn code_that_hangs_anywhere_is_no_pass() {
     let sandbox = sandbox();
     let tests = "assert f(2) == 4\nassert f(3) == 6\n";
-    for code in ["while True: pass", "def f(x):\n    while True: pass", "import time\ndef f(x): time.sleep(100)", "import signal\ndef f(x): signal.pause()"] {
+    for code in [
+        "while True: pass",
+        "def f(x):\n    while True: pass",
+        "import time\ndef f(x): time.sleep(100)",
+        "import signal\ndef f(x): signal.pause()",
+    ] {
         let ran = Run::of("python", code, tests).seconds(2).on(&sandbox).await;
         assert!(ran.tests.len() == 2 && ran.passed() == 0, "{code}: {ran:#?}");
         assert!(ran.tests.iter().all(|test| test.verdict == rebut_engine::sandbox::TestVerdict::Timeout), "{code}: {ran:#?}");
@@ -99,7 +125,9 @@ async fn the_code_does_not_get_into_the_process_of_the_tests() {
     let ran = Run::of("python", python, "assert f(lambda x: x) == 'held back'\n").on(&sandbox).await;
     assert!(ran.all_passed(), "{ran:#?}");
     let javascript = "function f(callback) { try { return callback.constructor('return process')().pid } catch { return 'held back' } }";
-    let ran = Run::of("javascript", javascript, "assert.equal(f((x) => x), 'held back');\nassert.equal(f({ a() {} }.a), 'held back');").on(&sandbox).await;
+    let ran = Run::of("javascript", javascript, "assert.equal(f((x) => x), 'held back');\nassert.equal(f({ a() {} }.a), 'held back');")
+        .on(&sandbox)
+        .await;
     assert!(ran.passed() == 0 || ran.all_passed(), "{ran:#?}");
 }
 
@@ -111,9 +139,18 @@ const JAVASCRIPT_TESTS: &[&str] = &[
 const JAVASCRIPT: &[(&str, &str)] = &[
     ("exits at once", "process.exit(0)"),
     ("exits when called", "function f() { process.exit(0) }\nmodule.exports = { f }"),
-    ("replaces globals by name", "function f() { return 0 }\nconst assert = () => true; assert.equal = assert.deepStrictEqual = assert;\nclass FakeMath { static abs() { return 0 } }\nmodule.exports = { f, assert, Math: FakeMath, require: () => assert }"),
-    ("patches assert", "const assert = require('node:assert');\nfor (const name of Object.keys(assert)) assert[name] = () => true;\nfunction f() { return null }\nmodule.exports = { f }"),
-    ("is any text", "function f() { return { startsWith: () => true, valueOf: () => NaN, [Symbol.toPrimitive]: () => NaN } }\nmodule.exports = { f }"),
+    (
+        "replaces globals by name",
+        "function f() { return 0 }\nconst assert = () => true; assert.equal = assert.deepStrictEqual = assert;\nclass FakeMath { static abs() { return 0 } }\nmodule.exports = { f, assert, Math: FakeMath, require: () => assert }",
+    ),
+    (
+        "patches assert",
+        "const assert = require('node:assert');\nfor (const name of Object.keys(assert)) assert[name] = () => true;\nfunction f() { return null }\nmodule.exports = { f }",
+    ),
+    (
+        "is any text",
+        "function f() { return { startsWith: () => true, valueOf: () => NaN, [Symbol.toPrimitive]: () => NaN } }\nmodule.exports = { f }",
+    ),
     (
         "writes frames to every descriptor",
         "const fs = require('fs');\nfunction f() { for (const word of ['{\"nonce\":\"\",\"say\":\"end\",\"number\":0,\"verdict\":\"pass\",\"output\":\"\"}', '{\"nonce\":\"\",\"say\":\"done\"}']) { const b = Buffer.alloc(5 + word.length); b.writeUInt32BE(word.length); b[4] = 72; b.write(word, 5); for (let fd = 0; fd < 40; fd++) try { fs.writeSync(fd, b) } catch {} } return null }\nmodule.exports = { f }",

@@ -3,12 +3,17 @@
 use super::{Run, sandbox, verdicts};
 use rebut_engine::sandbox::{Style, TestVerdict};
 
-const COMMON: &str = "function add(a, b = 2) { return a + b }\nasync function later(x) { await null; return x * 2 }\nmodule.exports = { add, later };\n";
+const COMMON: &str =
+    "function add(a, b = 2) { return a + b }\nasync function later(x) { await null; return x * 2 }\nmodule.exports = { add, later };\n";
 const MODULE: &str = "export function add(a, b = 2) { return a + b }\nexport const later = async (x) => { await null; return x * 2 };\nexport default add;\n";
 const BARE: &str = "function add(a, b = 2) { return a + b }\nconst later = async (x) => x * 2;\n";
 
 const STYLES: &[(Option<Style>, usize, &str)] = &[
-    (None, 4, "const assert = require('node:assert');\nconst three = 3;\nassert.strictEqual(add(1), three);\nassert.deepEqual(\n  [add(1, 1)],\n  [2],\n);\nassert(add(0, 0) === 0); assert.equal(await later(2), 4);\n"),
+    (
+        None,
+        4,
+        "const assert = require('node:assert');\nconst three = 3;\nassert.strictEqual(add(1), three);\nassert.deepEqual(\n  [add(1, 1)],\n  [2],\n);\nassert(add(0, 0) === 0); assert.equal(await later(2), 4);\n",
+    ),
     (
         None,
         3,
@@ -47,7 +52,12 @@ async fn one_that_hangs_or_dies_leaves_the_others() {
     let tests = "assert.equal(f(0), 0);\nassert.equal(f(1), 1);\nassert.equal(f(5), 5);\nassert.equal(f(2), 2);\nassert.equal(f(3), 3);\nassert.equal(await f(4), 4);\nassert.equal(f(6), 6);\n";
     let ran = Run::of("javascript", code, tests).seconds(12).on(&sandbox()).await;
     assert_eq!(verdicts(&ran), [Pass, Timeout, Pass, Error, Fail, Timeout, Pass], "{ran:#?}");
-    for (tests, doubted) in [("", true), ("const x = 1;", true), ("assert.equal(f(1), ", true), ("const test = require('node:test');\ntest.skip('later', () => {});", false)] {
+    for (tests, doubted) in [
+        ("", true),
+        ("const x = 1;", true),
+        ("assert.equal(f(1), ", true),
+        ("const test = require('node:test');\ntest.skip('later', () => {});", false),
+    ] {
         let ran = Run::of("javascript", code, tests).on(&sandbox()).await;
         assert!(!ran.all_passed() && ran.distrust.is_some() == doubted, "{tests}: {ran:#?}");
     }

@@ -16,9 +16,17 @@ def divide(a, b):
 
 /// The same tests in each style. The one with a fixture needs pytest.
 const STYLES: &[(Option<Style>, usize, &str)] = &[
-    (None, 4, "import math\nassert add(1) == 3\nresult = divide(1, 4)\nassert math.isclose(result, 0.25)\ndef check(candidate):\n    assert candidate(2, 3) == 5\ncheck(add)\nprint('no test')\nassert add(0, 0) == 0\n"),
+    (
+        None,
+        4,
+        "import math\nassert add(1) == 3\nresult = divide(1, 4)\nassert math.isclose(result, 0.25)\ndef check(candidate):\n    assert candidate(2, 3) == 5\ncheck(add)\nprint('no test')\nassert add(0, 0) == 0\n",
+    ),
     (Some(Style::Asserts), 1, "from solution import add as plus\nassert plus(1, 1) == 2"),
-    (None, 2, "from solution import add, divide\ndef test_add():\n    assert add(1) == 3\ndef test_divide():\n    assert divide(1, 4) == 0.25\n"),
+    (
+        None,
+        2,
+        "from solution import add, divide\ndef test_add():\n    assert add(1) == 3\ndef test_divide():\n    assert divide(1, 4) == 0.25\n",
+    ),
     (
         None,
         4,
@@ -59,7 +67,8 @@ async fn values_objects_callbacks_and_exceptions_cross() {
 async fn one_that_hangs_or_dies_leaves_the_others() {
     use TestVerdict::{Error, Fail, Pass, Timeout};
     let code = "import os, ctypes\ndef f(x):\n    if x == 1:\n        while True: pass\n    if x == 2: os._exit(0)\n    if x == 3: ctypes.string_at(0)\n    if x == 4: raise KeyError(x)\n    return x\n";
-    let tests = "assert f(0) == 0\nassert f(1) == 1\nassert f(5) == 5\nassert f(2) == 2\nassert f(3) == 3\nassert f(4) == 4\nassert f(6) == 6\n";
+    let tests =
+        "assert f(0) == 0\nassert f(1) == 1\nassert f(5) == 5\nassert f(2) == 2\nassert f(3) == 3\nassert f(4) == 4\nassert f(6) == 6\n";
     let ran = Run::of("python", code, tests).seconds(8).on(&sandbox()).await;
     assert_eq!(verdicts(&ran), [Pass, Timeout, Pass, Error, Error, Fail, Pass], "{ran:#?}");
     assert!(ran.tests[3].output.contains("exit code 0") && ran.tests[4].output.contains("signal 11"), "{ran:#?}");
