@@ -20,7 +20,8 @@ const PYTHON_TESTS: &[(Style, &str)] = &[
     ),
 ];
 
-const PYTHON: &[(&str, &str)] = &[
+/// What breaks or leaves its process, or writes where it should not: shown once each, in turn in each style.
+const PYTHON_BREAKS: &[(&str, &str)] = &[
     ("exits at import", "import os\nos._exit(0)"),
     ("exits at import by an exception", "import sys\nsys.exit(0)"),
     ("exits when called", "import os\ndef f(x): os._exit(0)"),
@@ -32,38 +33,6 @@ const PYTHON: &[(&str, &str)] = &[
         "writes frames to every descriptor",
         "import os, struct, json\ndef f(x):\n    for word in ({'nonce': '', 'say': 'end', 'number': 0, 'verdict': 'pass', 'output': ''}, {'nonce': '', 'say': 'done'}):\n        body = json.dumps(word).encode()\n        \
          for fd in range(64):\n            for kind in b'HA':\n                try: os.write(fd, struct.pack('>IB', len(body), kind) + body)\n                except OSError: pass\n    return None",
-    ),
-    (
-        "prints what runners print",
-        "import sys\ndef f(x):\n    print('1 passed in 0.01s')\n    print('OK', file=sys.stderr)\n    return None",
-    ),
-    (
-        "patches the runners",
-        "import unittest, builtins, sys\nunittest.TestCase.assertEqual = lambda *a, **k: None\nunittest.TestCase.assertAlmostEqual = lambda *a, **k: None\n\
-         unittest.TestCase.run = lambda self, result=None: result\nsys.modules['pytest'] = sys.modules['unittest']\nbuiltins.AssertionError = type('Never', (BaseException,), {})\ndef f(x): return None",
-    ),
-    (
-        "replaces builtins by name",
-        "def abs(x): return 0\ndef sorted(x): return [1, 4]\ndef isinstance(*a): return True\ndef f(x): return 4.0",
-    ),
-    (
-        "replaces builtins in the module of all",
-        "import builtins\nbuiltins.abs = lambda x: 0\nbuiltins.sorted = lambda x: [1, 4]\ndef f(x): return 0",
-    ),
-    (
-        "is equal to everything",
-        "class Any:\n    def __eq__(self, other): return True\n    def __ne__(self, other): return False\n    def __lt__(self, other): return True\n    __gt__ = __le__ = __ge__ = __lt__\n    \
-         def __sub__(self, other): return 0\n    __rsub__ = __sub__\n    def __round__(self, n=0): return 0\n    def __contains__(self, other): return True\n    def __hash__(self): return hash(4)\n    \
-         def startswith(self, other): return True\n    def __float__(self): return 4.0\n    __class__ = int\ndef f(x): return Any()",
-    ),
-    (
-        "is a number that is equal to everything",
-        "class Any(int):\n    def __eq__(self, other): return True\n    def __ne__(self, other): return False\n    def __sub__(self, other): return 0\n    def __lt__(self, other): return True\n    def __hash__(self): return hash(4)\n\
-         def f(x): return Any(7)",
-    ),
-    (
-        "is a class named like the function",
-        "class f:\n    def __init__(self, x): pass\n    def __eq__(self, other): return True\n    def __ne__(self, other): return False\n    def __lt__(self, other): return True\n    def __sub__(self, other): return 0\n    def __abs__(self): return 0\n    def startswith(self, x): return True",
     ),
     (
         "looks for the tests",
@@ -86,18 +55,66 @@ const PYTHON: &[(&str, &str)] = &[
     ("cannot be read", "def f(x: return"),
 ];
 
+/// What answers with lies: shown in every style.
+const PYTHON_LIES: &[(&str, &str)] = &[
+    (
+        "prints what runners print",
+        "import sys\ndef f(x):\n    print('1 passed in 0.01s')\n    print('OK', file=sys.stderr)\n    return None",
+    ),
+    (
+        "patches the runners",
+        "import unittest, builtins, sys\nunittest.TestCase.assertEqual = lambda *a, **k: None\nunittest.TestCase.assertAlmostEqual = lambda *a, **k: None\n\
+         unittest.TestCase.run = lambda self, result=None: result\nsys.modules['pytest'] = sys.modules['unittest']\nbuiltins.AssertionError = type('Never', (BaseException,), {})\ndef f(x): return None",
+    ),
+    (
+        "replaces builtins by name",
+        "def abs(x): return 0\ndef sorted(x): return [1, 4]\ndef isinstance(*a): return True\ndef f(x): return 0.5",
+    ),
+    (
+        "replaces builtins in the module of all",
+        "import builtins\nbuiltins.abs = lambda x: 0\nbuiltins.sorted = lambda x: [1, 4]\ndef f(x): return 0",
+    ),
+    (
+        "is equal to everything",
+        "class Any:\n    def __eq__(self, other): return True\n    def __ne__(self, other): return False\n    def __lt__(self, other): return True\n    __gt__ = __le__ = __ge__ = __lt__\n    \
+         def __sub__(self, other): return 0\n    __rsub__ = __sub__\n    def __round__(self, n=0): return 0\n    def __contains__(self, other): return True\n    def __hash__(self): return hash(4)\n    \
+         def startswith(self, other): return True\n    def __float__(self): return 4.0\n    __class__ = int\ndef f(x): return Any()",
+    ),
+    (
+        "is a number that is equal to everything",
+        "class Any(int):\n    def __eq__(self, other): return True\n    def __ne__(self, other): return False\n    def __sub__(self, other): return 0\n    def __lt__(self, other): return True\n    def __hash__(self): return hash(4)\n\
+         def f(x): return Any(7)",
+    ),
+    (
+        "is a class named like the function",
+        "class f:\n    def __init__(self, x): pass\n    def __eq__(self, other): return True\n    def __ne__(self, other): return False\n    def __lt__(self, other): return True\n    def __sub__(self, other): return 0\n    def __abs__(self): return 0\n    def startswith(self, x): return True",
+    ),
+];
+
 #[tokio::test]
-async fn no_python_forgery_passes() {
+async fn no_python_lie_passes() {
     let sandbox = sandbox();
     for (style, tests) in PYTHON_TESTS {
         let ran = Run::of("python", "def f(x): return x * 2", tests).style(*style).on(&sandbox).await;
         assert!(ran.all_passed(), "{style:?} {ran:#?}");
-        for (name, code) in PYTHON {
+        for (name, code) in PYTHON_LIES {
             let ran = Run::of("python", code, tests).style(*style).on(&sandbox).await;
-            assert!(!ran.all_passed() && !ran.tests.is_empty(), "{name}, {style:?}: {ran:#?}");
-            // Most of these tests are of a value that no forgery has; the first one surely is.
-            assert_ne!(ran.tests[0].verdict, rebut_engine::sandbox::TestVerdict::Pass, "{name}, {style:?}: {ran:#?}");
+            assert!(ran.passed() == 0 && !ran.tests.is_empty(), "{name}, {style:?}: {ran:#?}");
         }
+    }
+}
+
+#[tokio::test]
+async fn no_python_forgery_passes() {
+    let sandbox = sandbox();
+    let short = [
+        (Style::Asserts, "assert f(2) == 4\n"),
+        (Style::Unittest, "import unittest\nfrom solution import *\nclass T(unittest.TestCase):\n    def test_a(self): self.assertEqual(f(2), 4)\n"),
+        (Style::Pytest, "import pytest, solution\ndef test_a(): assert solution.f(2) == 4\n"),
+    ];
+    for ((name, code), (style, tests)) in PYTHON_BREAKS.iter().zip(short.iter().cycle()) {
+        let ran = Run::of("python", code, tests).style(*style).on(&sandbox).await;
+        assert!(ran.passed() == 0 && ran.tests.len() == 1, "{name}, {style:?}: {ran:#?}");
     }
 }
 
@@ -117,18 +134,34 @@ async fn code_that_hangs_anywhere_is_no_pass() {
     }
 }
 
-/// What the code gets of the tests it can use, and not look behind.
+/// Code that speaks the protocol itself: it asks for what is behind an object of the tests. Using the object works, or this shows nothing.
+const PRYING: &[(&str, &str, &str)] = &[
+    (
+        "python",
+        "import __main__\ndef f(thing):\n    number = __main__.stands_for(thing)\n    asked = [('get', '__globals__'), ('get', '__code__'), ('get', '__class__'), ('get', '__init__'), ('get', 'gi_frame'), ('get', '_private'),\n             \
+         ('__getattribute__', '__class__'), ('__reduce_ex__', 2), ('__setattr__', 'a', 1), ('set', '__code__', 1), ('set', '__class__', 1), ('del', '__code__'), ('get', 'module')]\n    \
+         for op, *rest in asked:\n        try: __main__.PEER.ask(op, number, *rest)\n        except (AttributeError, TypeError): continue\n        return 'reached %s %s' % (op, rest)\n    return 'held back'\n\
+         def use(thing): return thing(1)\n",
+        "import math\nclass Own:\n    module = math\n    _private = 1\n    def __call__(self, x): return x + 1\n    def method(self, x): return x + 1\ndef numbers():\n    yield 1\n\
+         assert use(lambda x: x + 1) == use(Own()) == use(Own().method) == 2\nassert f(lambda x: x) == 'held back'\nassert f(Own()) == 'held back'\nassert f(Own().method) == 'held back'\nassert f(numbers()) == 'held back'\n",
+    ),
+    (
+        "javascript",
+        "const fs = require('fs');\nfunction ask(...q) { const text = JSON.stringify({ q }); const b = Buffer.alloc(5 + text.length); b.writeUInt32BE(text.length); b[4] = 65; b.write(text, 5); fs.writeSync(4, b);\n\
+         const head = Buffer.alloc(5); fs.readSync(3, head); const body = Buffer.alloc(head.readUInt32BE()); fs.readSync(3, body); return JSON.parse(body) }\n\
+         function f(thing) { for (const name of ['constructor', '__proto__', 'prototype', 'caller']) for (const op of ['get', 'own', 'has', 'set']) for (let n = 1; n < 4; n++) { const told = ask(op, n, [name, 1]); if (!told.x) return 'reached ' + name }\n\
+         return 'held back' }\nfunction use(thing) { return thing(1) }\nmodule.exports = { f, use }",
+        "assert.equal(use((x) => x + 1), 2);\nassert.equal(f((x) => x), 'held back');\nclass Own {}\nassert.equal(f(new Own()), 'held back');\n",
+    ),
+];
+
 #[tokio::test]
 async fn the_code_does_not_get_into_the_process_of_the_tests() {
     let sandbox = sandbox();
-    let python = "def f(callback):\n    for path in (['__globals__'], ['__code__'], ['__self__'], ['__class__'], ['gi_frame'], ['__func__', '__globals__']):\n        held = callback\n        try:\n            for name in path: held = getattr(held, name)\n        except (AttributeError, TypeError): continue\n        if '__rebut__' not in repr(type(held)) and path != ['__class__']: return 'reached ' + path[0]\n    return 'held back'\n";
-    let ran = Run::of("python", python, "assert f(lambda x: x) == 'held back'\n").on(&sandbox).await;
-    assert!(ran.all_passed(), "{ran:#?}");
-    let javascript = "function f(callback) { try { return callback.constructor('return process')().pid } catch { return 'held back' } }";
-    let ran = Run::of("javascript", javascript, "assert.equal(f((x) => x), 'held back');\nassert.equal(f({ a() {} }.a), 'held back');")
-        .on(&sandbox)
-        .await;
-    assert!(ran.passed() == 0 || ran.all_passed(), "{ran:#?}");
+    for (language, code, tests) in PRYING {
+        let ran = Run::of(language, code, tests).on(&sandbox).await;
+        assert!(ran.all_passed(), "{ran:#?}");
+    }
 }
 
 const JAVASCRIPT_TESTS: &[&str] = &[
