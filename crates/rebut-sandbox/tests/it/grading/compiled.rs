@@ -75,6 +75,12 @@ const FORGERIES: &[(&str, &str, TestVerdict)] = &[
     ("rust", "pub fn f(_: i32) -> i32 { let all = std::fs::read(\"/proc/self/mem\").is_ok(); if all { 4 } else { 0 } }", Fail),
     ("rust", "pub fn f(_: i32) -> i32 { loop { std::hint::spin_loop() } }", Timeout),
     ("rust", "pub fn f(_: i32) -> i32 {", Error),
+    ("rust", "#[macro_export]\nmacro_rules! assert_eq { ($($t:tt)*) => {} }\npub fn f(_: i32) -> i32 { 0 }", Error),
+    (
+        "rust",
+        "#[derive(Debug)]\npub struct Any;\nimpl PartialEq<i32> for Any { fn eq(&self, _: &i32) -> bool { true } }\npub fn f(_: i32) -> Any { Any }",
+        Error,
+    ),
     ("go", "package solution\nimport \"os\"\nfunc init() { os.Exit(0) }\nfunc F(x int) int { return 0 }\n", Error),
     (
         "go",
