@@ -23,10 +23,6 @@ impl<'a> Run<'a> {
         Self { language, code, tests, style: None, seconds: 30 }
     }
 
-    fn style(self, style: Style) -> Self {
-        Self { style: Some(style), ..self }
-    }
-
     fn seconds(self, seconds: u32) -> Self {
         Self { seconds, ..self }
     }
@@ -36,6 +32,28 @@ impl<'a> Run<'a> {
         let job = Job { language: self.language.to_owned(), code: self.code.to_owned(), work: Work::Tests(tests), seconds: self.seconds };
         sandbox.run(&job).await.unwrap_or_else(|refused| panic!("{}: {refused}", self.language))
     }
+}
+
+/// One part of a file of cases: `=== title`, the code, and after `--- tests` its tests.
+struct Case<'a> {
+    title: &'a str,
+    code: &'a str,
+    tests: &'a str,
+}
+
+fn cases(text: &str) -> Vec<Case<'_>> {
+    let parts = text.split("=== ").filter(|part| !part.is_empty());
+    let found = parts.map(|part| {
+        let (title, body) = part.split_once('\n').expect("a title is a line");
+        let (code, tests) = body.split_once("--- tests\n").unwrap_or((body, ""));
+        Case { title, code, tests }
+    });
+    found.collect()
+}
+
+/// The style a title names; none where it is to be found out.
+fn style(name: &str) -> Option<Style> {
+    (name != "found out").then(|| serde_json::from_value(name.into()).expect("a style"))
 }
 
 fn sandbox() -> BubbleSandbox {
