@@ -111,7 +111,7 @@ def offered_names(used, names):
     the code that they use. The same with names of modules.
     """
     builtin = {name for name in names if hasattr(builtins, name)}
-    own = set(names) - builtin - {"solution", "tests"}
+    own = set(names) - builtin
     meant = used & builtin
     return own | (meant if len(meant) == 1 and not used & (own - MODULES) else set())
 

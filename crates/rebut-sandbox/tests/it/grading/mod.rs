@@ -42,10 +42,10 @@ struct Case<'a> {
 }
 
 fn cases(text: &str) -> Vec<Case<'_>> {
-    let parts = text.split("=== ").filter(|part| !part.is_empty());
+    let parts = text.strip_prefix("=== ").expect("a file of cases begins with a title").split("\n=== ");
     let found = parts.map(|part| {
         let (title, body) = part.split_once('\n').expect("a title is a line");
-        let (code, tests) = body.split_once("--- tests\n").unwrap_or((body, ""));
+        let (code, tests) = body.split_once("\n--- tests\n").unwrap_or((body, ""));
         Case { title, code, tests }
     });
     found.collect()
