@@ -24,6 +24,7 @@ mod replay;
 mod reports;
 mod retally;
 mod review;
+mod sandbox;
 mod sandbox_test;
 mod signals;
 mod usage;
