@@ -115,6 +115,7 @@ fn nothing_is_run_where_nothing_holds() {
         }
     }
     // The same without anything in the way: the rows above can fail.
-    let output = in_namespace("--map-current-user", "exec setpriv --inh-caps=-all --ambient-caps=-all \"$REBUT\" sandbox run --lang shell code");
+    let output =
+        in_namespace("--map-current-user", "exec setpriv --inh-caps=-all --ambient-caps=-all \"$REBUT\" sandbox run --lang shell code");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "it ran\n", "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -11,7 +11,12 @@ fn tests_are_listed_and_decide_the_exit_code() {
     let rows: &[(&str, &[&str], i32, &str)] = &[
         ("assert add(1, 2) == 3\n", &[], 0, "pass     line 1: assert add(1, 2) == 3\n1 of 1 tests hold\n"),
         ("assert add(1, 2) == 3\nassert add(1, 2) == 4\n", &["--seconds", "9"], 1, "1 of 2 tests hold\n"),
-        ("def test_add():\n    from solution import add\n    assert add(1, 2) == 3\n", &["--style", "pytest"], 0, "pass     test_add\n1 of 1 tests hold\n"),
+        (
+            "def test_add():\n    from solution import add\n    assert add(1, 2) == 3\n",
+            &["--style", "pytest"],
+            0,
+            "pass     test_add\n1 of 1 tests hold\n",
+        ),
         ("x = 1\n", &[], 1, "not to be believed: no test was found in the file\n0 of 0 tests hold\n"),
     ];
     for (tests, arguments, exit, stdout) in rows {

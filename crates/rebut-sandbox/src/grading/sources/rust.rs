@@ -46,7 +46,8 @@ pub(in super::super) fn plan(job: &Job, tests: &Tests, tools: &Toolchain) -> Res
 }
 
 /// Macros of the standard library that tests judge with.
-const JUDGING: &[&str] = &["assert", "assert_eq", "assert_ne", "debug_assert", "debug_assert_eq", "debug_assert_ne", "matches", "panic", "vec", "format"];
+const JUDGING: &[&str] =
+    &["assert", "assert_eq", "assert_ne", "debug_assert", "debug_assert_eq", "debug_assert_ne", "matches", "panic", "vec", "format"];
 
 /// Code must not give another meaning to what the tests judge with, nor be equal to what is of another type.
 fn check_words(code: &str, tests: &str) -> Result<(), String> {
@@ -58,7 +59,10 @@ fn check_words(code: &str, tests: &str) -> Result<(), String> {
             return Err(format!("the code gives `{}!` another meaning, and the tests use it", word.text));
         }
         if matches!(word.text, "PartialEq" | "PartialOrd") && matches!(next, "<" | "as") {
-            return Err(format!("the code has a type of its own that is compared with other types (`{}<…>`): it could be equal to everything", word.text));
+            return Err(format!(
+                "the code has a type of its own that is compared with other types (`{}<…>`): it could be equal to everything",
+                word.text
+            ));
         }
     }
     Ok(())

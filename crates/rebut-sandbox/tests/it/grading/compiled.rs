@@ -30,7 +30,9 @@ async fn no_forgery_passes() {
         assert!(ran.passed() == 0 && !ran.all_passed(), "{language} {}\n{ran:#?}", case.code);
         assert!(ran.distrust.is_some() || verdicts(&ran) == expected, "{language} {}\n{ran:#?}", case.code);
     }
-    for (language, code, tests) in [("rust", "", "fn f() {}"), ("go", "package solution", "package solution"), ("c", "", "int x;"), ("shell", "", " ")] {
+    for (language, code, tests) in
+        [("rust", "", "fn f() {}"), ("go", "package solution", "package solution"), ("c", "", "int x;"), ("shell", "", " ")]
+    {
         let ran = Run::of(language, code, tests).on(&sandbox).await;
         assert!(!ran.all_passed() && ran.distrust.is_some(), "{language}: {ran:#?}");
     }

@@ -23,7 +23,10 @@ async fn no_python_break_passes() {
     let sandbox = sandbox();
     let short = [
         ("asserts", "assert f(2) == 4\n"),
-        ("unittest", "import unittest\nfrom solution import *\nclass T(unittest.TestCase):\n    def test_a(self): self.assertEqual(f(2), 4)\n"),
+        (
+            "unittest",
+            "import unittest\nfrom solution import *\nclass T(unittest.TestCase):\n    def test_a(self): self.assertEqual(f(2), 4)\n",
+        ),
         ("pytest", "import pytest, solution\ndef test_a(): assert solution.f(2) == 4\n"),
     ];
     for (forgery, (name, tests)) in cases(include_str!("data/python_breaks.txt")).iter().zip(short.iter().cycle()) {

@@ -63,3 +63,10 @@ fn sandbox() -> BubbleSandbox {
 fn verdicts(ran: &Ran) -> Vec<TestVerdict> {
     ran.tests.iter().map(|test| test.verdict).collect()
 }
+
+#[test]
+fn the_same_as_an_ordinary_user() {
+    for test in ["python::honest_code_passes_in_each_style_and_wrong_code_in_none", "forgeries::no_python_break_passes"] {
+        crate::users::as_ordinary_user(&format!("grading::{test}"));
+    }
+}
