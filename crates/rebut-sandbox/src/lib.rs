@@ -11,6 +11,8 @@ mod cell;
 #[path = "elsewhere.rs"]
 mod cell;
 #[cfg(target_os = "linux")]
+pub mod grading;
+#[cfg(target_os = "linux")]
 mod harvest;
 #[cfg(target_os = "linux")]
 mod inner;

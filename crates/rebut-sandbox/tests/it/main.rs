@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod abuse;
+mod grading;
 mod languages;
 mod many;
 mod names;

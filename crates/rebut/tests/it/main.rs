@@ -25,6 +25,7 @@ mod reports;
 mod retally;
 mod review;
 mod sandbox;
+mod sandbox_test;
 mod signals;
 mod usage;
 mod vote;
