@@ -9,6 +9,7 @@ mod kept;
 mod machine;
 mod policy;
 mod review;
+mod sandbox;
 mod voting;
 
 pub use asking::*;
@@ -20,6 +21,7 @@ pub use kept::*;
 pub use machine::*;
 pub use policy::*;
 pub use review::*;
+pub use sandbox::*;
 pub use voting::*;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
@@ -168,6 +170,9 @@ pub enum Command {
     /// Learn from what judges say of reviewers
     #[command(subcommand)]
     Policy(PolicyCommand),
+    /// Run untrusted code where it can do no harm, or see whether this machine can
+    #[command(subcommand)]
+    Sandbox(SandboxCommand),
     /// Say whether a question is worth a debate
     Triage(TriageArgs),
     /// Show a debate in 20 seconds: no key, no network, nothing kept
