@@ -10,6 +10,7 @@ mod lexicon;
 mod names;
 mod panel;
 mod passages;
+mod program;
 mod propose;
 mod rebuttal;
 mod review;
@@ -35,6 +36,7 @@ impl Model for RehearsalModel {
             "recommendation" => speech::recommend(request.agent, request.prompt),
             "response" => rebuttal::respond(request.agent, request.prompt),
             "answer" => arms::answer(request.agent, request.prompt),
+            "arm_program" => Ok(program::write(request.prompt)),
             "category_scores" => Ok(evaluate::scores(request.prompt)),
             "topic_arguments" => Ok(evaluate::arguments(request.agent, request.prompt)),
             "topic_answers" => Ok(evaluate::answers(request.agent, request.prompt)),
