@@ -1,11 +1,13 @@
-//! Problems of public code benchmarks: one record of a HumanEval or MBPP file becomes a task with hidden tests.
+//! Problems of public code benchmarks: one record of a HumanEval or MBPP file, or of your own, becomes a task with hidden tests.
+
+pub mod python;
 
 use crate::error::CliError;
 use flate2::read::MultiGzDecoder;
-use rebut_engine::{clean::on_one_line, nearest::nearest, sandbox::Style};
+use rebut_engine::{clean::on_one_line, nearest::nearest, sandbox::{LANGUAGES, Style}};
 use serde::Deserialize;
 use serde_json::Value;
-use std::{io::Read, path::Path};
+use std::{collections::BTreeMap, io::Read, path::Path};
 
 /// One problem.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +25,24 @@ pub struct Problem {
     /// What scores the result.
     pub hidden_tests: String,
     /// How the tests are written.
-    pub style: Style,
+    pub style: Option<Style>,
+    /// Which form of record it was read from.
+    pub form: Form,
+    /// What the record gives the program to begin with, e.g. imports and helpers that the tests use too; may be empty.
+    pub preamble: String,
+    /// The data's own solution, whole; not every record has one.
+    pub solution: Option<String>,
+}
+
+/// The forms of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `task_id`, `prompt`, `entry_point`, `canonical_solution`, `test`.
+    HumanEval,
+    /// `task_id`, `text` or `prompt`, `code`, `test_imports`, `test_list`.
+    Mbpp,
+    /// `id`, `task`, `language`, `entry`, `tests`, `style`, `solution`.
+    Custom,
 }
 
 /// The largest file that is read, unpacked.
@@ -45,15 +64,24 @@ pub fn load(path: &Path, id: &str) -> Result<Problem, CliError> {
 pub fn load_all(path: &Path) -> Result<Vec<Problem>, CliError> {
     let text = read(path)?;
     let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
-    lines.map(|(line, number)| parse(line).map_err(|what| bad(path, number, &what))).collect()
+    let (mut all, mut seen) = (Vec::new(), BTreeMap::new());
+    for (line, number) in lines {
+        let problem = parse(line).map_err(|what| bad(path, number, &what))?;
+        if let Some(earlier) = seen.insert(problem.id.clone(), number) {
+            return Err(bad(path, number, &format!("`{}` is the problem of line {earlier} already", on_one_line(&problem.id))));
+        }
+        all.push(problem);
+    }
+    Ok(all)
 }
 
 fn bad(path: &Path, line: usize, what: &str) -> CliError {
     CliError::usage(format!("{}, line {line}: {what}", path.display()))
-        .hint("each line is a JSON object as in HumanEval (task_id, prompt, entry_point, test) or MBPP (task_id, text, test_list)")
+        .hint("each line is a JSON object as in HumanEval (task_id, prompt, entry_point, test), MBPP (task_id, text, test_list), or your own (id, task, language, entry, tests)")
 }
 
-fn read(path: &Path) -> Result<String, CliError> {
+/// A file's text; one whose name ends in `.gz` is unpacked.
+pub fn read(path: &Path) -> Result<String, CliError> {
     let failed = |error: &std::io::Error| CliError::file("read", path, error);
     let file = std::fs::File::open(path).map_err(|error| failed(&error))?;
     let packed = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("gz"));
@@ -72,6 +100,8 @@ struct HumanEval {
     prompt: String,
     entry_point: String,
     test: String,
+    #[serde(default)]
+    canonical_solution: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -85,17 +115,34 @@ struct Mbpp {
     test_imports: Vec<String>,
     #[serde(default)]
     challenge_test_list: Vec<String>,
+    #[serde(default)]
+    code: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Custom {
+    id: String,
+    task: String,
+    language: String,
+    entry: String,
+    tests: String,
+    style: Option<Style>,
+    solution: Option<String>,
 }
 
 /// One line. Which kind of record it is shows in its keys.
 fn parse(line: &str) -> Result<Problem, String> {
     let record: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let read_as = |error: serde_json::Error| error.to_string();
+    if record.get("tests").is_some() {
+        return Custom::deserialize(&record).map_err(read_as).and_then(Custom::problem);
+    }
     let id = match &record["task_id"] {
         Value::String(id) if !id.trim().is_empty() => id.clone(),
         Value::Number(number) => number.to_string(),
         _ => return Err("it has no `task_id`".to_owned()),
     };
-    let read_as = |error: serde_json::Error| error.to_string();
     if record.get("test_list").is_some() {
         return Mbpp::deserialize(&record).map_err(read_as).and_then(|record| record.problem(id));
     }
@@ -118,7 +165,10 @@ impl HumanEval {
             language: "python".to_owned(),
             entry_point: Some(self.entry_point),
             tests: String::new(),
-            style: Style::Asserts,
+            style: Some(Style::Asserts),
+            form: Form::HumanEval,
+            solution: self.canonical_solution.map(|body| python::joined(&unix(&self.prompt), &unix(&body))),
+            preamble: unix(&self.prompt),
         })
     }
 }
@@ -140,9 +190,41 @@ impl Mbpp {
             id,
             language: "python".to_owned(),
             entry_point,
-            style: Style::Asserts,
+            style: Some(Style::Asserts),
+            form: Form::Mbpp,
+            preamble: String::new(),
+            solution: self.code.as_deref().map(unix),
         })
     }
+}
+
+impl Custom {
+    fn problem(self) -> Result<Problem, String> {
+        let empty = [("id", &self.id), ("task", &self.task), ("entry", &self.entry), ("tests", &self.tests)];
+        if let Some((name, _)) = empty.into_iter().find(|(_, text)| text.trim().is_empty()) {
+            return Err(format!("`{name}` is empty"));
+        }
+        if !LANGUAGES.contains(&self.language.as_str()) {
+            return Err(format!("`{}` is no language; use one of {}", on_one_line(&self.language), LANGUAGES.join(", ")));
+        }
+        Ok(Problem {
+            task: format!("{} The function is called `{}`.", self.task.trim(), self.entry),
+            id: self.id,
+            language: self.language,
+            entry_point: Some(self.entry),
+            tests: String::new(),
+            hidden_tests: self.tests,
+            style: self.style,
+            form: Form::Custom,
+            preamble: String::new(),
+            solution: self.solution,
+        })
+    }
+}
+
+/// A text with plain line ends.
+fn unix(text: &str) -> String {
+    text.replace("\r\n", "\n")
 }
 
 /// Words that are called in assertions without being what is tested.
@@ -171,6 +253,8 @@ mod tests {
     const HUMAN: &str = r#"{"task_id":"HumanEval/7","prompt":"def inc(x):\n    \"\"\"One more.\"\"\"\n","entry_point":"inc","canonical_solution":"    return x + 1\n","test":"def check(candidate):\n    assert candidate(1) == 2\n"}"#;
     const MBPP: &str = r#"{"task_id":11,"text":"Write a function to add.","code":"def add(a, b): return a + b","test_list":["assert set(add([1], [2])) == {3}","assert add(1, 2) == 3"],"test_setup_code":"import math","challenge_test_list":[]}"#;
 
+    const OWN_WRONG: &str = r#"{"id":"a","task":"b","language":"latin","entry":"f","tests":"assert f()"}"#;
+
     #[test]
     fn records_of_both_kinds_become_problems_and_their_tests_stay_hidden() {
         let dir = tempfile::tempdir().expect("a folder");
@@ -181,6 +265,7 @@ mod tests {
         gz.finish().expect("packed");
         for path in [&plain, &packed] {
             let human = load(path, "HumanEval/7").expect("the first");
+            assert_eq!(human.solution.as_deref(), Some("def inc(x):\n    \"\"\"One more.\"\"\"\n    return x + 1\n"));
             assert!(human.task.ends_with("def inc(x):\n    \"\"\"One more.\"\"\""), "{}", human.task);
             assert_eq!(human.hidden_tests, "def check(candidate):\n    assert candidate(1) == 2\n\ncheck(inc)\n");
             assert_eq!((human.entry_point.as_deref(), human.tests.as_str()), (Some("inc"), ""));
@@ -197,7 +282,7 @@ mod tests {
     fn what_is_no_record_is_refused_with_its_line() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("p.jsonl");
-        for bad in ["{", "[]", r#"{"task_id":1}"#, r#"{"task_id":1,"text":"x","test_list":[]}"#, r#"{"prompt":"x","entry_point":"y","test":"z"}"#] {
+        for bad in ["{", "[]", r#"{"task_id":1}"#, r#"{"task_id":1,"text":"x","test_list":[]}"#, r#"{"prompt":"x","entry_point":"y","test":"z"}"#, MBPP, OWN_WRONG] {
             std::fs::write(&path, format!("{MBPP}\n{bad}\n")).expect("written");
             let error = load_all(&path).expect_err(bad).to_string();
             assert!(error.contains("line 2"), "{bad}: {error}");

@@ -27,6 +27,8 @@ mod triage;
 mod vote;
 mod voters;
 
+pub use bench::arm_names as bench_arms;
+
 use crate::{
     cli::{AskArgs, Cli, Command},
     error::CliError,
@@ -60,7 +62,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Answer(args)) => steer::answer(&global, args).await,
         Some(Command::Mark(args)) => steer::mark(&global, args).await,
         Some(Command::Voters(args)) => voters::run(&global, args).await,
-        Some(Command::Bench(command)) => bench::run(command),
+        Some(Command::Bench(command)) => bench::run(&global, command).await,
         Some(Command::Note(args)) => steer::note(&global, args).await,
         Some(Command::Export(args)) => keep::export(&global, args).await,
         Some(Command::Import(args)) => keep::import(&global, args).await,

@@ -2,6 +2,7 @@
 
 mod arms;
 mod audit;
+mod bench;
 mod budget;
 mod canary;
 mod challenge;
