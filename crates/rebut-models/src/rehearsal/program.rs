@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 pub fn write(prompt: &Prompt) -> Value {
     let entry = prompt.part("entry").unwrap_or("solution");
     let code = match prompt.part("language").unwrap_or("python") {
-        "python" => format!("def {entry}(*given, **named):\n    # A rehearsal: no model wrote this, and it does not do the task.\n    return None\n"),
+        "python" => format!(
+            "def {entry}(*given, **named):\n    # A rehearsal: no model wrote this, and it does not do the task.\n    return None\n"
+        ),
         other => format!("// A rehearsal: no model wrote {entry} in {other}, and this does not do the task.\n"),
     };
     json!({

@@ -164,7 +164,10 @@ mod tests {
                 "@cached\nasync def f(s=')#'):\n\t'''doc'''\n\tif s:\n\t\treturn '''\nx'''\n# end\ndef other(): pass\n",
                 "@cached\nasync def f(s=')#'):\n\t'''doc'''\n\treturn None\n# end\ndef other(): pass\n",
             ),
-            ("def fg(a):\n  return 1\ndef f(a):\n  'only a docstring'\n", "def fg(a):\n  return 1\ndef f(a):\n  'only a docstring'\n  return None\n"),
+            (
+                "def fg(a):\n  return 1\ndef f(a):\n  'only a docstring'\n",
+                "def fg(a):\n  return 1\ndef f(a):\n  'only a docstring'\n  return None\n",
+            ),
         ];
         for (source, expected) in rows {
             assert_eq!(broken(source, "f").as_deref(), Ok(expected));

@@ -148,8 +148,13 @@ pub(super) async fn one(debate: &Debate, question: &Question, wanted: &Wanted, a
     let voter = said.agent.clone();
     let held = held(1);
     debate.note(step.place(Some(&voter)), Event::PositionRecorded(Arc::new(position(&said.turn, &said.reply, &held, true)))).await?;
-    let chosen =
-        Chosen { code: said.reply.code, language: wanted.language.clone(), why: "it is the only one".to_owned(), compared_on: 0, refused: None };
+    let chosen = Chosen {
+        code: said.reply.code,
+        language: wanted.language.clone(),
+        why: "it is the only one".to_owned(),
+        compared_on: 0,
+        refused: None,
+    };
     let result = result(question, Some(held.clone()), BTreeMap::from([(held, vec![voter])]), 1, chosen);
     Outcome::with_result(Ending::Completed, "one program was written", &result, None, debate.absences())
 }
@@ -180,8 +185,8 @@ pub(super) async fn several(debate: &Debate, question: &Question, wanted: &Wante
         debate.note(one.step.place(Some(&one.agent)), Event::PositionRecorded(Arc::new(position))).await?;
     }
     let names: Vec<Option<String>> = groups.iter().map(|group| group.map(|at| held(at + 1))).collect();
-    let ballot = |name: &'_ Option<String>| name.as_deref().map_or(Ballot::Missing, Ballot::For);
-    let ballots: Vec<_> = written.iter().zip(&names).map(|(one, name)| (&one.voter, ballot(name))).collect();
+    let cast = written.iter().zip(&names);
+    let ballots: Vec<_> = cast.map(|(one, name)| (&one.voter, name.as_deref().map_or(Ballot::Missing, Ballot::For))).collect();
     let bar = Bar::new(0.0).map_err(Halt::Broken)?;
     let last = Step::numbered("answer", written.iter().map(|one| one.step.round).max().unwrap_or(1));
     let tally = Arc::new(bar.count(&last.name, &ballots));

@@ -24,19 +24,24 @@ pub enum How {
 pub struct Debated {
     /// Its format.
     pub format: &'static str,
+    /// The roles of who writes, when nobody says otherwise.
+    pub usual: &'static [&'static str],
     /// What it is asked. The hidden tests are no part of it.
     pub input: fn(&Problem) -> Result<Value, String>,
     /// The program in its result, if there is one.
     pub program: fn(&Value) -> Option<&str>,
 }
 
+/// One agent without a side.
+const ALONE: &[&str] = &["neutral"];
+
 /// Every arm there is.
 pub const ARMS: &[Arm] = &[
     Arm { name: "oracle", how: How::Made(solution) },
     Arm { name: "broken", how: How::Made(broken) },
-    Arm { name: "single", how: How::Debated(Debated { format: "single", input: asked, program: chosen }) },
-    Arm { name: "poll", how: How::Debated(Debated { format: "poll", input: asked, program: chosen }) },
-    Arm { name: "solve", how: How::Debated(Debated { format: "solve", input: solved, program: winner }) },
+    Arm { name: "single", how: How::Debated(Debated { format: "single", usual: ALONE, input: asked, program: chosen }) },
+    Arm { name: "poll", how: How::Debated(Debated { format: "poll", usual: ALONE, input: asked, program: chosen }) },
+    Arm { name: "solve", how: How::Debated(Debated { format: "solve", usual: ALONE, input: solved, program: winner }) },
 ];
 
 impl Arm {
@@ -138,7 +143,8 @@ mod tests {
             assert!(solution(&problem).is_ok_and(|code| code.contains("return 2 * a")), "{}", problem.id);
             assert!(broken(&problem).is_ok_and(|code| code.contains("return None") && !code.contains("2 * a")), "{}", problem.id);
         }
-        let [human, mbpp, _] = &problems()[..] else { panic!("three problems") };
+        let all = problems();
+        let [human, mbpp, _] = &all[..] else { panic!("three problems") };
         let first = (whole(human, "def f(a): pass").starts_with("def f(a):\n    \"\"\"Double."), whole(mbpp, "x") == "x");
         assert_eq!(first, (true, true));
         assert!(whole(human, "from __future__ import annotations").starts_with("from"));

@@ -99,12 +99,13 @@ impl Book {
             let path = path.clone();
             move |error: std::io::Error| CliError::file(doing, &path, &error)
         };
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed("write"))?;
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed("write"))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(CliError::failed(format!("another process writes {}", path.display())).hint("wait for it, or give another --out"));
+                return Err(
+                    CliError::failed(format!("another process writes {}", path.display())).hint("wait for it, or give another --out")
+                );
             }
             Err(TryLockError::Error(error)) => return Err(failed("lock")(error)),
         }
@@ -158,9 +159,9 @@ impl Book {
         let Some(file) = &mut self.file else { return Ok(()) };
         let mut text = serde_json::to_string(line).map_err(|error| CliError::failed(error.to_string()))?;
         text.push('\n');
-        file.write_all(text.as_bytes())
-            .and_then(|()| file.sync_data())
-            .map_err(|error| CliError::failed(format!("cannot write the results: {error}")).hint("free the disk and start again: what is there is kept"))
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_data()).map_err(|error| {
+            CliError::failed(format!("cannot write the results: {error}")).hint("free the disk and start again: what is there is kept")
+        })
     }
 }
 

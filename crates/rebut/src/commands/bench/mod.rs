@@ -16,7 +16,7 @@ use crate::{
     output,
     problems::{self, Form, Problem},
 };
-use arms::{ARMS, Arm, How};
+use arms::{ARMS, Arm, Debated, How};
 use book::{Book, Header, Pinned};
 use rebut_engine::{
     agent::Agent,
@@ -120,7 +120,8 @@ fn selected(suite: &Suite, args: &SuiteArgs) -> Result<Vec<Problem>, CliError> {
     for wanted in &args.only {
         if !problems.iter().any(|problem| problem.id == *wanted) {
             let meant = nearest(wanted, problems.iter().map(|problem| problem.id.as_str()));
-            let hint = meant.map_or_else(|| "--only takes ids of the data".to_owned(), |meant| format!("did you mean `{}`?", on_one_line(meant)));
+            let hint =
+                meant.map_or_else(|| "--only takes ids of the data".to_owned(), |meant| format!("did you mean `{}`?", on_one_line(meant)));
             return Err(CliError::usage(format!("{} has no problem `{}`", args.data.display(), on_one_line(wanted))).hint(hint));
         }
     }
@@ -145,9 +146,12 @@ async fn ready(app: &App, args: &SuiteArgs) -> Result<Vec<Ready>, CliError> {
             How::Made(_) => Ready { arm, agents: Vec::new(), config: Value::Null },
             How::Debated(debated) => {
                 if Format::named(debated.format).is_none() {
-                    return Err(CliError::usage(format!("the arm `{name}` needs the format {}, which this rebut does not have", debated.format)));
+                    return Err(CliError::usage(format!(
+                        "the arm `{name}` needs the format {}, which this rebut does not have",
+                        debated.format
+                    )));
                 }
-                let (agents, config) = who_writes(app, args, debated.format).await?;
+                let (agents, config) = who_writes(app, args, debated).await?;
                 Ready { arm, agents, config }
             }
         });
@@ -155,15 +159,13 @@ async fn ready(app: &App, args: &SuiteArgs) -> Result<Vec<Ready>, CliError> {
     Ok(all)
 }
 
-/// Who writes when nobody says otherwise: one agent without a side.
-const USUAL: [&str; 1] = ["neutral"];
 /// Programs of a poll of one agent.
 const SAMPLES: u32 = 5;
 
-async fn who_writes(app: &App, args: &SuiteArgs, format: &str) -> Result<(Vec<Agent>, Value), CliError> {
-    let registry = app.registry()?;
+async fn who_writes(app: &App, args: &SuiteArgs, debated: &Debated) -> Result<(Vec<Agent>, Value), CliError> {
+    let (registry, format) = (app.registry()?, debated.format);
     let run = RunArgs { panel: args.panel.clone(), ..RunArgs::default() };
-    let panel = begin::panel(app, &registry, &run, &USUAL).await?;
+    let panel = begin::panel(app, &registry, &run, debated.usual).await?;
     let mut config = app.config.format(format)?;
     if format == poll::FORMAT.name {
         let is_alone = panel.agents.len() == 1 && config.get("answers") == Some(&0.into());

@@ -1,11 +1,6 @@
 //! `rebut bench recorded`: measures votes, stop rules and learned weights on answers that were recorded elsewhere.
 
-use crate::{
-    cli::RecordedArgs,
-    error::CliError,
-    output,
-    text::padded,
-};
+use crate::{cli::RecordedArgs, error::CliError, output, text::padded};
 use rebut_engine::{
     clean::on_one_line,
     learning::chance::Measured,

@@ -82,7 +82,13 @@ pub struct Pair {
 
 impl Report {
     /// Reads the results of these problems and arms.
-    pub fn new((suite, data): (&str, Hash), problems: &[&str], arms: &[&str], rows: &BTreeMap<Key, Row>, unfinished: Option<String>) -> Self {
+    pub fn new(
+        (suite, data): (&str, Hash),
+        problems: &[&str],
+        arms: &[&str],
+        rows: &BTreeMap<Key, Row>,
+        unfinished: Option<String>,
+    ) -> Self {
         let of = |arm: &str, problem: &str| rows.get(&(problem.to_owned(), arm.to_owned()));
         let results: Vec<&Row> = problems.iter().flat_map(|problem| arms.iter().filter_map(move |arm| of(arm, problem))).collect();
         let pairs = arms.iter().enumerate().flat_map(|(at, with)| arms[at + 1..].iter().map(move |arm| (arm, with)));

@@ -192,7 +192,7 @@ impl<'a> Runner<'a> {
     }
 
     async fn cell(&self, cell: &Cell<'_>, of: usize) -> Result<(), CliError> {
-        if lock(&self.ending).is_some() {
+        if lock(&self.ending).is_some() || self.is_late() {
             return Ok(());
         }
         let began = Instant::now();
@@ -202,7 +202,7 @@ impl<'a> Runner<'a> {
                 let Some(debate) = self.debate(cell).await? else { return Ok(()) };
                 match (debated.program)(&debate.outcome.result) {
                     Some(program) => self.score(cell, arms::whole(cell.problem, program), Some(&debate), began).await?,
-                    None => row(cell, (Verdict::NoProgram, on_one_line(&debate.outcome.summary).into_owned()), Some(&debate), began),
+                    None => row(cell, (Verdict::NoProgram, on_one_line(&debate.outcome.summary)), Some(&debate), began),
                 }
             }
         };
@@ -283,20 +283,31 @@ impl<'a> Runner<'a> {
     /// What a debate may use of what is left for all; nothing when nothing is left.
     fn left(&self) -> Option<(Caps, Option<u64>)> {
         let caps = left_of(self.budget.caps, self.book().rows.values());
-        let time = self.budget.seconds.map(|seconds| Duration::from_secs(seconds).saturating_sub(self.began.elapsed()).as_secs());
         let over = [
             (caps.cost_usd.is_some_and(|left| left <= 0.0), "the money is used up"),
             (caps.tokens == Some(0), "the tokens are used up"),
             (caps.calls == Some(0), "the calls are used up"),
-            (time == Some(0), "the time is over"),
         ];
         match over.into_iter().find(|(over, _)| *over) {
             Some((_, why)) => {
                 lock(&self.ending).get_or_insert(End::Limit(why.to_owned()));
                 None
             }
-            None => Some((caps, time)),
+            None => Some((caps, self.seconds_left())),
         }
+    }
+
+    fn seconds_left(&self) -> Option<u64> {
+        self.budget.seconds.map(|seconds| Duration::from_secs(seconds).saturating_sub(self.began.elapsed()).as_secs())
+    }
+
+    /// Whether the time of all is over; then nothing new begins.
+    fn is_late(&self) -> bool {
+        let late = self.seconds_left() == Some(0);
+        if late {
+            lock(&self.ending).get_or_insert(End::Limit("the time is over".to_owned()));
+        }
+        late
     }
 
     /// Whether an ending says something of one problem only. Without a model nothing can be measured, and what was limited for all stops all.
