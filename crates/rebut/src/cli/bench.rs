@@ -35,7 +35,7 @@ pub struct RecordedArgs {
 pub struct SuiteArgs {
     /// The problems, one JSON object a line; `.gz` is unpacked
     #[arg(value_name = "DATA")]
-    pub data: PathBuf,
+    pub problems: PathBuf,
     /// Who writes the programs; repeat, or separate by commas
     #[arg(long = "arm", value_name = "ARM", required = true, value_delimiter = ',', value_parser = arms())]
     pub arms: Vec<String>,

@@ -73,7 +73,7 @@ async fn suite(global: &GlobalArgs, suite: &Suite, args: &SuiteArgs) -> Result<u
     running::prove(&sandbox, problems.iter().map(|problem| problem.language.as_str()).collect()).await?;
     let header = Header {
         suite: suite.name.to_owned(),
-        data: Hash::of(problems::read(&args.data)?.as_bytes()),
+        data: Hash::of(problems::read(&args.problems)?.as_bytes()),
         seconds: args.seconds,
         arms: ready.iter().map(|ready| (ready.arm.name.to_owned(), pinned(ready))).collect(),
     };
@@ -112,9 +112,9 @@ fn check_output(args: &SuiteArgs) -> Result<(), CliError> {
 
 /// The problems asked for, in the data's order. Every record of the file must be whole, also one that is not asked for.
 fn selected(suite: &Suite, args: &SuiteArgs) -> Result<Vec<Problem>, CliError> {
-    let mut problems = problems::load_all(&args.data)?;
+    let mut problems = problems::load_all(&args.problems)?;
     if let Some(other) = problems.iter().find(|problem| !suite.forms.contains(&problem.form)) {
-        return Err(CliError::usage(format!("{}: `{}` is no record of {}", args.data.display(), on_one_line(&other.id), suite.name))
+        return Err(CliError::usage(format!("{}: `{}` is no record of {}", args.problems.display(), on_one_line(&other.id), suite.name))
             .hint("the forms of records are described in the book, under \"Bench\""));
     }
     for wanted in &args.only {
@@ -122,14 +122,14 @@ fn selected(suite: &Suite, args: &SuiteArgs) -> Result<Vec<Problem>, CliError> {
             let meant = nearest(wanted, problems.iter().map(|problem| problem.id.as_str()));
             let hint =
                 meant.map_or_else(|| "--only takes ids of the data".to_owned(), |meant| format!("did you mean `{}`?", on_one_line(meant)));
-            return Err(CliError::usage(format!("{} has no problem `{}`", args.data.display(), on_one_line(wanted))).hint(hint));
+            return Err(CliError::usage(format!("{} has no problem `{}`", args.problems.display(), on_one_line(wanted))).hint(hint));
         }
     }
     let only: BTreeSet<&str> = args.only.iter().map(String::as_str).collect();
     problems.retain(|problem| only.is_empty() || only.contains(problem.id.as_str()));
     problems.truncate(args.first.unwrap_or(usize::MAX));
     if problems.is_empty() {
-        return Err(CliError::usage(format!("{} holds no problem to run", args.data.display())));
+        return Err(CliError::usage(format!("{} holds no problem to run", args.problems.display())));
     }
     Ok(problems)
 }

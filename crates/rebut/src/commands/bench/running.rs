@@ -262,7 +262,7 @@ impl<'a> Runner<'a> {
             Ending::Stopped => Begun::Cut(id),
             // They say nothing of the problem, and cannot go on.
             Ending::NoModel | Ending::Cancelled => Begun::No,
-            _ => Begun::Ended(Box::new(Debate { id, view, outcome })),
+            _ => Begun::Ended(Box::new(Debate { id, view, outcome: outcome.into() })),
         })
     }
 
