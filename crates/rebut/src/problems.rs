@@ -164,7 +164,13 @@ impl HumanEval {
                 self.entry_point,
                 self.prompt.trim_end()
             ),
-            hidden_tests: format!("{}\n\ncheck({})\n", self.test.trim_end(), self.entry_point),
+            // Among the tests, `solution` is the module with the code; a function of that name has to be asked for.
+            hidden_tests: format!(
+                "{}{}\n\ncheck({})\n",
+                if self.entry_point == "solution" { "from solution import solution\n\n" } else { "" },
+                self.test.trim_end(),
+                self.entry_point
+            ),
             id,
             language: "python".to_owned(),
             entry_point: Some(self.entry_point),

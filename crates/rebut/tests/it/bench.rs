@@ -133,7 +133,7 @@ fn own_problems_in_other_languages_and_ways_to_fail_are_told_apart() {
         node.to_string(),
     ];
     rebut.write("own.jsonl", &records.join("\n"));
-    let report = rebut.json(0, &["bench", "custom", "own.jsonl", "--arm", "oracle", "--seconds", "3", "--json"]);
+    let report = rebut.json(0, &["bench", "custom", "own.jsonl", "--arm", "oracle", "--seconds", "8", "--json"]);
     let found: Vec<(&str, &str)> = report["results"]
         .as_array()
         .expect("rows")
