@@ -32,7 +32,7 @@ pub struct Candidate {
     /// The number of its last version; 0 before the first.
     pub version: u32,
     /// What the version before held.
-    before: String,
+    pub(super) before: String,
     /// Its author's own tests.
     pub own_tests: String,
     /// What these show.
