@@ -16,6 +16,7 @@ use rebut_engine::{
     view::View,
 };
 use rebut_models::{Clis, Registry, rehearsal::RehearsalModel};
+use rebut_sandbox::BubbleSandbox;
 use rebut_store::SqliteStore;
 use std::{
     path::{Path, PathBuf},
@@ -78,6 +79,7 @@ impl App {
             secrets: self.secrets(registry),
             calls_per_provider: self.config.defaults.calls_per_provider.unwrap_or(DeskOptions::default().calls_per_provider),
             stream_deltas: true,
+            sandbox: Arc::new(sandbox()?),
             ..DeskOptions::default()
         };
         Ok(Desk::with_options(store, models, options))
@@ -97,6 +99,12 @@ impl App {
     fn secrets(&self, registry: &Registry) -> Vec<String> {
         registry.secrets().into_iter().chain(self.clis.secrets()).collect()
     }
+}
+
+/// The sandbox of this machine, whose inner stage is this very program.
+pub fn sandbox() -> Result<BubbleSandbox, CliError> {
+    let program = std::env::current_exe().map_err(|error| CliError::failed(format!("this program cannot find itself: {error}")))?;
+    Ok(BubbleSandbox::new(rebut_sandbox::Inner { program, args: vec![rebut_sandbox::INNER.to_owned()] }))
 }
 
 /// Who is at the keyboard, for the record.

@@ -9,6 +9,7 @@ mod kept;
 mod machine;
 mod policy;
 mod review;
+mod sandbox;
 mod solve;
 mod voting;
 
@@ -21,6 +22,7 @@ pub use kept::*;
 pub use machine::*;
 pub use policy::*;
 pub use review::*;
+pub use sandbox::*;
 pub use solve::*;
 pub use voting::*;
 
@@ -176,6 +178,9 @@ pub enum Command {
     /// Learn from what judges say of reviewers
     #[command(subcommand)]
     Policy(PolicyCommand),
+    /// Run untrusted code where it can do no harm, or see whether this machine can
+    #[command(subcommand)]
+    Sandbox(SandboxCommand),
     /// Say whether a question is worth a debate
     Triage(TriageArgs),
     /// Show a debate in 20 seconds: no key, no network, nothing kept

@@ -20,6 +20,7 @@ mod policy;
 mod retally;
 mod review;
 mod route;
+mod sandbox;
 mod solve;
 mod steer;
 mod topology;
@@ -73,6 +74,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Retally(args)) => retally::run(&global, args).await,
         Some(Command::Vote(args)) => vote::run(&global, &args),
         Some(Command::Policy(command)) => policy::run(&global, command).await,
+        Some(Command::Sandbox(command)) => sandbox::run(&global, command).await,
         Some(Command::Triage(args)) => triage::run(&global, args).await,
         Some(Command::Demo(args)) => demo::run(&global, args).await,
         Some(Command::Init(args)) => config::init(&global, args),

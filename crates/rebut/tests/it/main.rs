@@ -24,6 +24,8 @@ mod replay;
 mod reports;
 mod retally;
 mod review;
+mod sandbox;
+mod sandbox_test;
 mod signals;
 mod usage;
 mod vote;

@@ -1,10 +1,11 @@
 //! What there is on this machine, found without asking any model.
 
-use super::{deep::Probe, sandbox::Sandbox};
+use super::deep::Probe;
 use crate::{
-    app::{App, environment},
+    app::{self, App},
     auto::{self, Candidate},
     cli::PanelArgs,
+    commands::sandbox::Held,
     error::CliError,
     panel,
 };
@@ -38,8 +39,8 @@ pub struct Findings {
     pub config: Vec<PathBuf>,
     /// Where debates are kept.
     pub store: Store,
-    /// What could hold untrusted code.
-    pub sandbox: Sandbox,
+    /// What holds untrusted code.
+    pub sandbox: Held,
     /// Whether a model can be asked; the rehearsal does not count.
     pub usable: bool,
     /// What models said when asked, with `--deep`.
@@ -140,7 +141,7 @@ impl Findings {
             prices: priced.map(|it| Priced { provider: it.name.to_owned(), priced_on: it.priced_on.map(str::to_owned) }).collect(),
             config: app.config.layers.iter().map(|layer| layer.path.clone()).collect(),
             store: store_of(app),
-            sandbox: Sandbox::look(environment("PATH").as_deref().unwrap_or_default()),
+            sandbox: Held::prove(&app::sandbox()?).await,
             usable: !models.is_empty(),
             models,
             probes: None,

@@ -4,7 +4,6 @@ mod deep;
 mod findings;
 mod fix;
 mod report;
-mod sandbox;
 
 use crate::{
     app::App,

@@ -19,7 +19,7 @@ pub fn text(findings: &Findings, paint: Paint) -> String {
         ("prices", prices(findings, paint)),
         ("config", findings.config.iter().map(|path| path.display().to_string()).collect()),
         ("data", data(findings, paint)),
-        ("sandbox", vec![sandbox(findings)]),
+        ("sandbox", vec![findings.sandbox.line(paint)]),
         ("asked", probes(findings, paint)),
     ];
     for (name, lines) in sections {
@@ -135,16 +135,6 @@ fn data(findings: &Findings, paint: Paint) -> Vec<String> {
     let dir = store.dir.display();
     let first = store.problem.as_ref().map_or_else(|| dir.to_string(), |problem| format!("{dir}: {}", paint.bad(problem)));
     std::iter::once(first).chain(store.seal.as_ref().map(|seal| format!("sealed by {seal}"))).collect()
-}
-
-fn sandbox(findings: &Findings) -> String {
-    let bubblewrap = findings.sandbox.bubblewrap.as_ref().map_or("bubblewrap not found".to_owned(), |path| path.display().to_string());
-    let namespaces = match findings.sandbox.user_namespaces {
-        Some(true) => "user namespaces allowed",
-        Some(false) => "user namespaces forbidden",
-        None => "user namespaces unknown",
-    };
-    format!("{bubblewrap}, {namespaces} (nothing needs it yet)")
 }
 
 fn probes(findings: &Findings, paint: Paint) -> Vec<String> {

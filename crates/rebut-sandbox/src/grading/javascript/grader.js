@@ -1,0 +1,129 @@
+// The process of the tests: lists them, runs them against stand-ins for the code, and tells the host how each one went.
+
+const Module = require("node:module");
+const vm = require("node:vm");
+const assert = require("node:assert");
+STRICT = true;
+const order = JSON.parse(receive().text);
+const tell = (what, more) => send("H", JSON.stringify({ nonce: order.nonce, say: what, ...more }));
+broken = (why) => {
+  tell("broken", { why });
+  receive();
+  process.exit(1);
+};
+
+const seconds = { setTimeout, setInterval, setImmediate, clearTimeout };
+// The code's timers and promises go on over there while the tests wait for something.
+const pump = (services.pump = {
+  busy: false,
+  timers: 0,
+  start() {
+    if (!this.busy) {
+      this.busy = true;
+      seconds.setImmediate(() => this.step());
+    }
+  },
+  step() {
+    if (!waiting.size && this.timers <= 0) {
+      this.busy = false;
+      return;
+    }
+    for (const [number, held, value] of ask("run", 0, [[...waiting.keys()]])) {
+      const one = waiting.get(number);
+      waiting.delete(number);
+      held ? one?.resolve(value) : one?.reject(value);
+    }
+    seconds.setImmediate(() => this.step());
+  },
+});
+globalThis.setTimeout = Object.assign((work, ms, ...args) => {
+  pump.timers += 1;
+  pump.start();
+  return seconds.setTimeout(() => {
+    pump.timers -= 1;
+    work(...args);
+  }, ms);
+}, seconds.setTimeout);
+globalThis.clearTimeout = (timer) => {
+  if (timer && !timer._destroyed) pump.timers -= 1;
+  seconds.clearTimeout(timer);
+};
+Object.defineProperty(globalThis.setTimeout, util.promisify.custom, { value: (ms, value) => new Promise((done) => globalThis.setTimeout(() => done(value), ms)) });
+
+const output = [];
+for (const how of ["log", "info", "warn", "error", "debug"]) console[how] = (...args) => void output.push(util.format(...args));
+
+async function one(number, body) {
+  tell("begin", { number });
+  output.length = 0;
+  let verdict = "pass";
+  let words = "";
+  try {
+    const found = await body();
+    if (found) [verdict, words] = found;
+  } catch (error) {
+    verdict = error instanceof ReferenceError && !standsFor.has(error) ? "error" : "fail";
+    words = `${error?.stack ?? util.inspect(error)}`.split("\n").filter((line) => !/grader\.js|node:internal/.test(line)).join("\n");
+    if (error?.stackThere) words += `\nin the code:\n${error.stackThere}`;
+  }
+  const text = [output.join("\n").slice(-1000), words, ...notes].filter(Boolean).join("\n");
+  tell("end", { number, verdict, output: verdict === "pass" ? "" : text.slice(-2000) });
+}
+
+function unique(names) {
+  const seen = new Map();
+  return names.map((name) => {
+    seen.set(name, (seen.get(name) ?? 0) + 1);
+    return seen.get(name) === 1 ? name : `${name} #${seen.get(name)}`;
+  });
+}
+
+let solution;
+function requireFor(name) {
+  if (/^(\.{0,2}\/)*solution(\.[cm]?js)?$/.test(name)) return solution;
+  if (name === "node:test" || name === "test") return nodeTest;
+  if (name === "@jest/globals" || name === "vitest" || name === "mocha" || name === "chai") throw new Error(`${name} is not there: write the tests with node:test and node:assert`);
+  return require(name);
+}
+
+// Imports become requires, so that one kind of text is run.
+function withoutImports(text) {
+  const named = (list) => list.replace(/\s+as\s+/g, ": ");
+  return text
+    .replace(/^[ \t]*import\s+([\w$]+)\s*,\s*(\{[^}]*\})\s*from\s*(["'][^"']+["']);?/gm, (_, a, list, from) => `var ${a} = __default(require(${from})); var ${named(list)} = require(${from});`)
+    .replace(/^[ \t]*import\s*(\{[^}]*\})\s*from\s*(["'][^"']+["']);?/gm, (_, list, from) => `var ${named(list)} = require(${from});`)
+    .replace(/^[ \t]*import\s*\*\s*as\s+([\w$]+)\s+from\s*(["'][^"']+["']);?/gm, (_, a, from) => `var ${a} = require(${from});`)
+    .replace(/^[ \t]*import\s+([\w$]+)\s+from\s*(["'][^"']+["']);?/gm, (_, a, from) => `var ${a} = __default(require(${from}));`)
+    .replace(/^[ \t]*import\s*(["'][^"']+["']);?/gm, (_, from) => `require(${from});`);
+}
+
+const defaultOf = (made) => (made !== null && typeof made === "object" && Object.hasOwn(made, "default") ? made.default : made);
+
+async function main() {
+  const raw = fs.readFileSync("/in/tests.js", "utf8");
+  const text = withoutImports(raw);
+  const style = order.style ?? (/["'](?:node:)?test["']/.test(raw) || /^\s*(?:test|it|describe)\s*\(/m.test(raw) ? "node-test" : "asserts");
+  const runner = styles[style];
+  if (!runner) return tell("unreadable", { why: `no JavaScript tests are written as ${style}` });
+  let plan;
+  try {
+    plan = runner.plan(text);
+  } catch (error) {
+    return tell("unreadable", { why: `${error.name}: ${error.message}` });
+  }
+  tell("listed", { names: plan.names, style });
+  try {
+    const [pairs, whole] = await loaded();
+    solution = whole.length ? whole[0] : Object.fromEntries(pairs);
+  } catch (error) {
+    return tell("unloaded", { why: `${error?.stackThere ?? error}` });
+  }
+  try {
+    await runner.run(plan, text);
+  } catch (error) {
+    return tell("unloaded", { why: `${error?.stack ?? error}`.slice(0, 1500) });
+  }
+  tell("done", {});
+}
+
+const loaded = async () => ask("load", 0, []);

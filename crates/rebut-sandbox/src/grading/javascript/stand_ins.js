@@ -1,0 +1,137 @@
+// Stand-ins: what one process holds for an object, a function, a class or a promise of the other.
+
+// The same thing over there is the same stand-in here, as long as somebody holds it.
+function standIn(number, make) {
+  const held = known.get(number)?.deref();
+  if (held !== undefined) return held;
+  const made = make();
+  standsFor.set(made, number);
+  known.set(number, new WeakRef(made));
+  gone.register(made, number);
+  return made;
+}
+
+const askAsMaker = (op, number, args) => {
+  making.push(number);
+  try {
+    const made = ask(op, number, args);
+    if (made !== null && typeof made === "object") trusted.add(made);
+    return made;
+  } finally {
+    making.pop();
+  }
+};
+
+const traps = (number, type) => ({
+  get(target, key, receiver) {
+    if (key === "constructor" && type) return type;
+    if (key === util.inspect.custom) return () => `[${type?.name ?? "object"} of the code]`;
+    const name = nameOf(key);
+    if (name === undefined) return undefined;
+    if (Object.hasOwn(target, key) && typeof target === "function") return target[key];
+    if (STRICT && JUDGING.has(name) && !trusted.has(receiver)) {
+      throw new TypeError(`an object of the code was asked \`${name}\`, which only plain data may answer`);
+    }
+    return ask("get", number, [name]);
+  },
+  set: (target, key, value) => nameOf(key) === undefined || ask("set", number, [nameOf(key), value]) || true,
+  deleteProperty: (target, key) => ask("delete", number, [nameOf(key)]),
+  has: (target, key) => nameOf(key) !== undefined && ask("has", number, [nameOf(key)]),
+});
+
+function handleFor(number, type) {
+  const target = Object.create(type?.prototype ?? Object.prototype);
+  return new Proxy(target, {
+    ...traps(number, type),
+    ownKeys: (held) => {
+      const keys = ask("keys", number).map(String);
+      for (const key of keys) Object.hasOwn(held, key) || define(held, key, undefined);
+      for (const key of Object.keys(held)) keys.includes(key) || delete held[key];
+      return keys;
+    },
+    getOwnPropertyDescriptor: (held, key) => {
+      const found = nameOf(key) === undefined ? undefined : ask("own", number, [nameOf(key)]);
+      if (found === undefined) {
+        delete held[key];
+        return undefined;
+      }
+      const shape = { value: found[0], writable: true, enumerable: found[1], configurable: true };
+      Object.defineProperty(held, key, shape);
+      return shape;
+    },
+    defineProperty: (held, key, shape) => ask("set", number, [nameOf(key), shape.value]) || true,
+  });
+}
+
+function functionFor(number, name, length, isAsyncThere) {
+  const call = isAsyncThere
+    ? async function (...args) {
+        return await ask("call", number, [receiverOf(this), ...args]);
+      }
+    : function (...args) {
+        return new.target ? askAsMaker("new", number, args) : ask("call", number, [receiverOf(this), ...args]);
+      };
+  Object.defineProperty(call, "name", { value: name, configurable: true });
+  Object.defineProperty(call, "length", { value: length, configurable: true });
+  return new Proxy(call, {
+    ...traps(number, null),
+    get(target, key, receiver) {
+      if (key in Function.prototype || key === "prototype") return Reflect.get(target, key, receiver);
+      return nameOf(key) === undefined ? undefined : ask("get", number, [nameOf(key)]);
+    },
+  });
+}
+
+// The module of the code and the like are no receivers that mean anything over there.
+const receiverOf = (held) => (held === undefined || held === null || standsFor.has(held) ? held : undefined);
+
+function classFor(data) {
+  if (data === null || data === undefined) return null;
+  if (typeof data === "string") return ERRORS[data];
+  if (data[0] === "m") return given.get(data[1]);
+  const [number, name, parent, length] = data;
+  if (!classes.has(number)) {
+    if (name === undefined) throw new TypeError("a class nobody described");
+    classes.set(number, makeClass(number, String(name), classFor(parent), length));
+  }
+  return classes.get(number);
+}
+
+function makeClass(number, name, parent, length) {
+  const made = {
+    [name]: class {
+      constructor(...args) {
+        if (new.target !== proxy && new.target !== undefined && !standsFor.has(new.target)) {
+          throw new TypeError(`the tests run apart from the code: its class ${name} cannot be extended in them`);
+        }
+        return askAsMaker("new", number, args);
+      }
+    },
+  }[name];
+  Object.defineProperty(made, "length", { value: length, configurable: true });
+  if (parent) {
+    Object.setPrototypeOf(made.prototype, parent.prototype);
+  }
+  const proxy = new Proxy(made, {
+    ...traps(number, null),
+    get(target, key, receiver) {
+      if (key === "prototype" || key === "name" || key === "length" || key === Symbol.hasInstance) return Reflect.get(target, key);
+      return nameOf(key) === undefined ? undefined : ask("get", number, [nameOf(key)]);
+    },
+    construct: (target, args) => askAsMaker("new", number, args),
+    apply: (target, self, args) => ask("call", number, [undefined, ...args]),
+    getOwnPropertyDescriptor: (target, key) => Reflect.getOwnPropertyDescriptor(target, key),
+  });
+  standsFor.set(proxy, number);
+  made.prototype.constructor = proxy;
+  return proxy;
+}
+
+const waiting = new Map();
+function promised(number) {
+  return standIn(number, () => {
+    const made = new Promise((resolve, reject) => waiting.set(number, { resolve, reject }));
+    services.pump?.start();
+    return made;
+  });
+}

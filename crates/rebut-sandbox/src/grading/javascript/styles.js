@@ -1,0 +1,224 @@
+// How tests can be written, one row each: which there are without running anything, and how they are run.
+
+const parses = (text) => {
+  try {
+    new vm.Script(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+const parsesLater = (text) => parses(`(async () => {${text}\n})`);
+
+// The statements of the top level: lines are taken together until they make sense and the next line does not go on.
+function statements(text) {
+  const lines = text.split("\n");
+  const found = [];
+  for (let at = 0; at < lines.length; ) {
+    if (!lines[at].trim() || /^\s*\/\//.test(lines[at])) {
+      at += 1;
+      continue;
+    }
+    let end = at + 1;
+    while (end < lines.length && !parsesLater(lines.slice(at, end).join("\n"))) end += 1;
+    const part = lines.slice(at, end).join("\n");
+    if (!parsesLater(part)) throw new SyntaxError(`the statement in line ${at + 1} cannot be read`);
+    while (/^\s*(?:\.|else\b|catch\b|finally\b)/.test(lines[end] ?? "")) {
+      end += 1;
+      while (end < lines.length && !parsesLater(lines.slice(at, end).join("\n"))) end += 1;
+    }
+    for (const piece of onOneLine(lines.slice(at, end).join("\n"))) found.push({ line: at + 1, text: piece });
+    at = end;
+  }
+  return found;
+}
+
+// `a(1); b(2);` in one line is two statements.
+function onOneLine(text) {
+  if (text.includes("\n")) return [text];
+  const pieces = [];
+  let rest = text;
+  for (let at = rest.indexOf(";"); at >= 0 && at < rest.length - 1; at = rest.indexOf(";", at + 1)) {
+    const head = rest.slice(0, at + 1);
+    if (parsesLater(head) && parsesLater(rest.slice(at + 1)) && !/^\s*(?:for|if|while)\b/.test(head)) {
+      pieces.push(head);
+      rest = rest.slice(at + 1);
+      at = -1;
+    }
+  }
+  return [...pieces, rest].filter((piece) => piece.trim() && !/^\s*\/\//.test(piece));
+}
+
+const callText = /^\s*(?:await\s+)?[A-Za-z_$][\w$.]*\s*\(/;
+const isTest = (text) => callText.test(text) && !/^\s*(?:if|for|while|switch|function|return|require|console\.\w+|with|catch)\s*[(.]/.test(text) && !/^\s*(?:async\s+)?function\b/.test(text);
+const called = ({ line, text }) => {
+  const words = text.trim().replace(/\s+/g, " ").replace(/;$/, "");
+  return `line ${line}: ${words.length <= 80 ? words : `${words.slice(0, 79)}…`}`;
+};
+
+const asserts = {
+  plan(text) {
+    const parts = statements(text);
+    const tests = parts.filter((part) => isTest(part.text));
+    return { parts, names: unique(tests.map(called)) };
+  },
+  async run(plan) {
+    tell("collected", { names: plan.names });
+    Object.assign(globalThis, { require: requireFor, __default: defaultOf, assert });
+    // A name that JavaScript has itself stays so, or the code could replace what the tests judge with.
+    const offered = typeof solution === "function" ? { [solution.name]: solution, ...solution } : solution;
+    for (const name of Object.keys(offered)) if (!(name in globalThis)) globalThis[name] = offered[name];
+    globalThis.solution ??= solution;
+    let number = 0;
+    let unprepared = null;
+    for (const part of plan.parts) {
+      if (isTest(part.text)) {
+        // What was not prepared is not tested: nothing after a set-up that failed can be a pass.
+        if (number >= order.skip) await one(number, async () => unprepared ?? void (await prepare(part.text)));
+        number += 1;
+      } else if (!unprepared) {
+        try {
+          await prepare(part.text);
+        } catch (error) {
+          unprepared = ["error", `the statement in line ${part.line} failed before it: ${error?.stackThere ?? error?.stack ?? error}`];
+        }
+      }
+    }
+  },
+};
+
+// Names declared at the top level stay, as in one file; a declaration that waits becomes an assignment.
+function prepare(text) {
+  const plain = text.replace(/^(\s*)(?:const|let)\s+(assert|solution|[\w$]+|\{[^=]*\}|\[[^=]*\])(\s*=)/, (_, space, name, is) => `${space}var ${name}${is}`);
+  if (parses(plain)) return vm.runInThisContext(plain, { filename: "tests.js" });
+  const names = /^\s*var\s+(\{[^=]*\}|\[[^=]*\]|[\w$]+)\s*=/.exec(plain);
+  return vm.runInThisContext(names ? `(async () => { (${plain.replace(/^\s*var\s+/, "").replace(/;\s*$/, "")}); })()` : `(async () => {${plain}\n})()`, { filename: "tests.js" });
+}
+
+const suite = { tests: [], path: [], hooks: [{ before: [], after: [], beforeEach: [], afterEach: [] }] };
+const optionsOf = (args) => {
+  const name = typeof args[0] === "string" ? args.shift() : undefined;
+  const options = args[0] !== null && typeof args[0] === "object" ? args.shift() : {};
+  return { name: name ?? (args[0]?.name || "without a name"), options, body: args[0] };
+};
+
+function test(...args) {
+  const { name, options, body } = optionsOf(args);
+  suite.tests.push({ name: [...suite.path, name].join(" > "), options, body, hooks: [...suite.hooks] });
+  return Promise.resolve();
+}
+function describe(...args) {
+  const { name, options, body } = optionsOf(args);
+  if (options.skip || !body) return void test(name, { skip: true }, () => undefined);
+  suite.path.push(name);
+  suite.hooks.push({ before: [], after: [], beforeEach: [], afterEach: [] });
+  try {
+    body();
+  } finally {
+    suite.path.pop();
+    suite.hooks.pop();
+  }
+}
+for (const kind of [test, describe]) {
+  kind.skip = (...args) => {
+    const { name } = optionsOf(args);
+    test(name, { skip: true }, () => undefined);
+  };
+  kind.todo = kind.skip;
+  kind.only = kind;
+}
+const nodeTest = Object.assign((...args) => test(...args), test, { test, it: test, describe, suite: describe, default: test, mock: require("node:test").mock });
+for (const when of ["before", "after", "beforeEach", "afterEach"]) nodeTest[when] = (work) => void suite.hooks.at(-1)[when].push(work);
+
+class Context {
+  constructor(name) {
+    this.name = name;
+    this.mock = new nodeTest.mock.constructor();
+    this.assert = assert;
+    this.skipped = null;
+    this.afters = [];
+  }
+  async test(...args) {
+    const { name, options, body } = optionsOf(args);
+    if (options.skip || options.todo) return;
+    const found = await whole({ name: `${this.name} > ${name}`, options, body, hooks: [] });
+    if (found) throw new Error(`${name}: ${found[1]}`);
+  }
+  skip(why) {
+    this.skipped = `skipped ${why ?? ""}`;
+  }
+  todo(why) {
+    this.skipped = `to do ${why ?? ""}`;
+  }
+  diagnostic(text) {
+    output.push(String(text));
+  }
+  after(work) {
+    this.afters.push(work);
+  }
+}
+
+async function whole(one) {
+  if (one.options.skip || one.options.todo || typeof one.body !== "function") return ["error", "skipped: it was not run"];
+  const context = new Context(one.name);
+  for (const level of one.hooks) {
+    for (const work of level.before.splice(0)) await work();
+    for (const work of level.beforeEach) await work(context);
+  }
+  try {
+    if (one.body.length > 1) await new Promise((resolve, reject) => one.body(context, (error) => (error ? reject(error) : resolve())));
+    else await one.body(context);
+  } finally {
+    for (const work of [...context.afters, ...[...one.hooks].reverse().flatMap((level) => level.afterEach)]) await work(context);
+    context.mock.restoreAll();
+  }
+  return context.skipped ? ["error", context.skipped] : null;
+}
+
+const nodeTestStyle = {
+  plan(text) {
+    if (!parsesLater(text)) new vm.Script(`(async () => {${text}\n})`, { filename: "tests.js" });
+    const names = [];
+    for (const found of text.matchAll(/(?<![.\w$])(?:test|it)\s*\(\s*(["'])((?:\\.|(?!\1).)*)\1/g)) names.push(found[2].replace(/\\(.)/g, "$1"));
+    return { names };
+  },
+  async run(plan, text) {
+    const space = { require: requireFor, __default: defaultOf };
+    const globals = Object.fromEntries(["test", "it", "describe", "before", "after", "beforeEach", "afterEach"].map((name) => [name, nodeTest[name]]));
+    for (const [name, value] of Object.entries(globals)) globalThis[name] ??= value;
+    const body = vm.runInThisContext(`(async (require, __default, module, exports) => {${text}\n})`, { filename: "tests.js" });
+    await body(space.require, space.__default, { exports: {} }, {});
+    tell("collected", { names: unique(suite.tests.map((held) => held.name)) });
+    for (let number = order.skip; number < suite.tests.length; number += 1) await one(number, () => whole(suite.tests[number]));
+    for (const level of new Set(suite.tests.flatMap((held) => held.hooks))) for (const work of level.after) await work();
+  },
+};
+
+class Ended extends Error {}
+const program = {
+  plan(text) {
+    if (!parsesLater(text)) new vm.Script(`(async () => {${text}\n})`, { filename: "tests.js" });
+    return { names: ["the program"] };
+  },
+  async run(plan, text) {
+    tell("collected", plan);
+    let code = 0;
+    process.exit = (given) => {
+      code = given ?? process.exitCode ?? 0;
+      throw new Ended("the program ended itself");
+    };
+    const body = vm.runInThisContext(`(async (require, __default, module, exports) => {${text}\n})`, { filename: "tests.js" });
+    await one(0, async () => {
+      try {
+        await body(requireFor, defaultOf, { exports: {} }, {});
+      } catch (error) {
+        if (!(error instanceof Ended)) throw error;
+      }
+      return Number(code) || Number(process.exitCode) ? ["fail", `it ended with ${code || process.exitCode}`] : null;
+    });
+  },
+};
+
+const styles = { asserts, "node-test": nodeTestStyle, program };
+
+main().then(() => undefined, (error) => tell("unreadable", { why: String(error?.stack ?? error) }));

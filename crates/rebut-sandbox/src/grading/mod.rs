@@ -1,0 +1,207 @@
+//! Tests against code that may want to forge their results: a result per test that the code has no say in.
+
+mod apart;
+mod book;
+mod pair;
+mod shared;
+mod sources;
+
+use crate::{Jail, languages::Toolchain};
+use apart::Kit;
+use book::Book;
+use rebut_engine::sandbox::{End, Job, Ran, Refused, Style, Tests};
+use shared::Plan;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Runs the tests of a job. Nothing is a pass that did not run to its end, and no test is no pass.
+pub async fn run(jail: &Jail, tools: &Toolchain, job: &Job, tests: &Tests) -> Result<Ran, Refused> {
+    let way = way_of(&job.language)?;
+    if let Some(style) = tests.style.filter(|style| !way.styles.contains(style)) {
+        return Err(Refused {
+            reason: format!("tests of {} code are not written as `{}`", job.language, name_of(style)),
+            fix: format!("use one of: {}", way.styles.iter().map(|style| name_of(*style)).collect::<Vec<_>>().join(", ")),
+        });
+    }
+    match &way.how {
+        How::Apart(kit) => apart::run(kit, jail, tools, job, tests).await,
+        How::Shared(plan) => shared::run(*plan, jail, tools, job, tests).await,
+    }
+}
+
+/// How tests of a language can be written; nothing for a language nobody knows.
+pub fn styles_of(language: &str) -> &'static [Style] {
+    WAYS.iter().find(|way| way.language == language).map_or(&[], |way| way.styles)
+}
+
+/// One language: how its tests are written and run.
+struct Way {
+    language: &'static str,
+    styles: &'static [Style],
+    how: How,
+}
+
+/// Where tests run.
+enum How {
+    /// In a cell of their own; the code answers from another.
+    Apart(Kit),
+    /// In the process of the code, one process for each test.
+    Shared(fn(&Job, &Tests, &Toolchain) -> Result<Plan, String>),
+}
+
+const WAYS: &[Way] = &[
+    Way { language: "python", styles: apart::PYTHON_STYLES, how: How::Apart(PYTHON) },
+    Way { language: "javascript", styles: apart::JAVASCRIPT_STYLES, how: How::Apart(JAVASCRIPT) },
+    Way { language: "rust", styles: &[Style::CargoTest], how: How::Shared(sources::rust::plan) },
+    Way { language: "go", styles: &[Style::GoTest], how: How::Shared(sources::go::plan) },
+    Way { language: "c", styles: &[Style::Asserts, Style::Program], how: How::Shared(sources::c::plan_c) },
+    Way { language: "cpp", styles: &[Style::Asserts, Style::Program], how: How::Shared(sources::c::plan_cpp) },
+    Way { language: "shell", styles: &[Style::Program], how: How::Shared(sources::shell::plan) },
+];
+
+const PYTHON: Kit = Kit {
+    worker: concat!(
+        include_str!("python/wire.py"),
+        "\n\n",
+        include_str!("python/values.py"),
+        "\n\n",
+        include_str!("python/stand_ins.py"),
+        "\n\n",
+        include_str!("python/worker.py")
+    ),
+    grader: concat!(
+        include_str!("python/wire.py"),
+        "\n\n",
+        include_str!("python/values.py"),
+        "\n\n",
+        include_str!("python/stand_ins.py"),
+        "\n\n",
+        include_str!("python/grader.py"),
+        "\n\n",
+        include_str!("python/styles.py")
+    ),
+    code_files: &["solution.py"],
+    tests_file: "tests.py",
+    ending: ".py",
+    // Nothing of the environment or a user's folders is looked at.
+    arguments: &["-I", "-B", "-X", "utf8"],
+    aside: false,
+    others: &["/usr/bin/python3"],
+    install: |what| {
+        format!(
+            "install it for the Python that is used (Debian: apt install python3-{what}), or write the tests as plain functions or asserts"
+        )
+    },
+};
+
+const JAVASCRIPT: Kit = Kit {
+    worker: concat!(
+        include_str!("javascript/wire.js"),
+        "\n",
+        include_str!("javascript/values.js"),
+        "\n",
+        include_str!("javascript/stand_ins.js"),
+        "\n",
+        include_str!("javascript/worker.js")
+    ),
+    grader: concat!(
+        include_str!("javascript/wire.js"),
+        "\n",
+        include_str!("javascript/values.js"),
+        "\n",
+        include_str!("javascript/stand_ins.js"),
+        "\n",
+        include_str!("javascript/grader.js"),
+        "\n",
+        include_str!("javascript/styles.js")
+    ),
+    code_files: &["solution.cjs", "solution.mjs"],
+    tests_file: "tests.js",
+    ending: ".js",
+    arguments: &[],
+    aside: true,
+    others: &[],
+    install: |what| format!("write the tests without {what}"),
+};
+
+fn way_of(language: &str) -> Result<&'static Way, Refused> {
+    WAYS.iter().find(|way| way.language == language).ok_or_else(|| Refused {
+        reason: format!("tests of code in {:?} cannot be run", rebut_engine::clean::on_one_line(language)),
+        fix: format!("use one of: {}", rebut_engine::sandbox::LANGUAGES.join(", ")),
+    })
+}
+
+/// A style's name as people write it.
+pub fn name_of(style: Style) -> String {
+    serde_json::to_value(style).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// A word nobody can guess.
+fn nonce() -> String {
+    uuid::Uuid::new_v4().simple().to_string()
+}
+
+/// The time of a run: all of it, and what one test may use of it.
+struct Time {
+    start: Instant,
+    end: Instant,
+}
+
+impl Time {
+    fn new(seconds: u32) -> Self {
+        let start = Instant::now();
+        Self { start, end: start + Duration::from_secs(u64::from(seconds.max(1))) }
+    }
+
+    /// Building is over: only now the time of the tests begins.
+    fn start_again(&mut self) {
+        let all = self.end - self.start;
+        self.start = Instant::now();
+        self.end = self.start + all;
+    }
+
+    /// Waiting for a place is not the code's time.
+    fn excuse(&mut self, waited: Duration) {
+        self.end += waited;
+    }
+
+    fn left(&self) -> Duration {
+        self.end.saturating_duration_since(Instant::now())
+    }
+
+    fn is_over(&self) -> bool {
+        self.left().is_zero()
+    }
+
+    /// Until when loading the code, or anything between tests, may take: half of what is left.
+    fn for_loading(&self) -> Instant {
+        Instant::now() + self.left() / 2
+    }
+
+    /// Until when a test may take: its part of what is left, or a quarter if that is more. One that hangs leaves most to the others.
+    fn for_test(&self, tests_left: usize) -> Instant {
+        let part = u32::try_from(tests_left).unwrap_or(u32::MAX).clamp(1, 4);
+        Instant::now() + self.left() / part
+    }
+}
+
+/// What a run of tests came to, before it is told.
+struct Prepared {
+    book: Book,
+    end: End,
+    stderr: String,
+}
+
+fn ran(jail: &Jail, time: &Time, prepared: Prepared) -> Ran {
+    let (tests, distrust) = prepared.book.close();
+    Ran {
+        tier: jail.tier(),
+        memory_bound: jail.memory_bound().to_owned(),
+        end: prepared.end,
+        ms: u64::try_from(time.start.elapsed().as_millis()).unwrap_or(u64::MAX),
+        stdout: String::new(),
+        stderr: prepared.stderr,
+        tests,
+        distrust,
+    }
+}

@@ -1,0 +1,202 @@
+"""The process of the tests: lists them, runs them against stand-ins for the code, and tells the host how each one went."""
+
+import ast, unittest
+
+STRICT = True
+NAMED = "/in/tests.py"
+
+
+class Host:
+    """What the host is told. Every word carries the run's nonce."""
+
+    def __init__(self, wire):
+        self.wire = wire
+        self.order = None
+
+    def begin(self):
+        kind, payload = self.wire.receive()
+        self.order = json.loads(payload)
+
+    def say(self, word, **more):
+        self.wire.send("H", json.dumps({"nonce": self.order["nonce"], "say": word, **more}).encode())
+
+
+class Run:
+    """The tests of one file: which there are, which of them are to be run now, and how each is told."""
+
+    def __init__(self, host):
+        self.host = host
+        self.skip = host.order["skip"]
+        self.output = io.StringIO()
+
+    def collected(self, names):
+        """Tells the names, each made unique; answers the numbers that are to be run."""
+        seen, unique = {}, []
+        for name in names:
+            seen[name] = seen.get(name, 0) + 1
+            unique.append(name if seen[name] == 1 else "%s #%d" % (name, seen[name]))
+        self.host.say("collected", names=unique)
+        return range(self.skip, len(unique))
+
+    def one(self, number, body):
+        """Runs one test: `body` returns nothing, or why it is no pass as (verdict, words)."""
+        self.host.say("begin", number=number)
+        NOTES.clear()
+        printed = io.StringIO()
+        verdict, words = "pass", ""
+        try:
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+                verdict, words = body() or ("pass", "")
+        except Broken:
+            raise
+        except BaseException as error:
+            verdict, words = judge(error), told(error)
+        text = "\n".join(part for part in (printed.getvalue()[-1000:].strip(), words.strip(), *NOTES[:3]) if part)
+        self.host.say("end", number=number, verdict=verdict, output="" if verdict == "pass" and not NOTES else text[-2000:])
+
+
+def judge(error):
+    """An assertion that does not hold, and an answer that is an exception, is a failure; a test that cannot be run is an error."""
+    if isinstance(error, (unittest.SkipTest, NameError, SystemExit)) or type(error).__name__ == "Skipped":
+        return "error"
+    return "fail"
+
+
+def told(error):
+    lines = traceback.format_exception(type(error), error, error.__traceback__)
+    kept = [line for line in lines if "grader.py" not in line and "/unittest/" not in line and "/contextlib.py" not in line]
+    held = getattr(error, "__dict__", {})
+    return "".join(kept)[-1400:] + ("\nin the code:\n" + held["__rebut_trace__"][-600:] if held.get("__rebut_trace__") else "")
+
+
+class Solution(types.ModuleType):
+    """The module `solution` as the tests see it."""
+
+    def __getattr__(self, name):
+        if name.startswith("__") and name not in ("__version__", "__author__"):
+            raise AttributeError(name)
+        found = PEER.ask("get", vars(self)["__rebut__"], name)
+        if type(found) is Meta and name[:1].isupper():
+            type.__setattr__(found, "__rebut_named__", True)
+        return found
+
+    def __setattr__(self, name, value):
+        if name.startswith("__"):
+            return super().__setattr__(name, value)
+        PEER.ask("set", vars(self)["__rebut__"], name, value)
+
+    def __delattr__(self, name):
+        PEER.ask("del", vars(self)["__rebut__"], name)
+
+    def __dir__(self):
+        return list(vars(self)["__all__"])
+
+
+def load(tree):
+    """Has the code imported over there and puts its stand-in where `import solution` finds it."""
+    number, public, names = PEER.ask("load", 0)
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    offered = offered_names(used, [name for name, _ in names])
+    module = Solution("solution")
+    vars(module).update(__rebut__=number, __all__=[name for name in public if name in offered], __rebut_names__={})
+    sys.modules["solution"] = module
+    vars(module)["__rebut_names__"].update({name: came for name, came in names if name in offered})
+    return module
+
+
+def offered_names(used, names):
+    """The code's names that the tests may find without naming their module.
+
+    A name that Python has itself stays Python's, or the code could replace what the tests judge with (`abs`, `len`); unless it is the one thing of
+    the code that they use. The same with names of modules.
+    """
+    builtin = {name for name in names if hasattr(builtins, name)}
+    own = set(names) - builtin
+    meant = used & builtin
+    return own | (meant if len(meant) == 1 and not used & (own - MODULES) else set())
+
+
+# Names that mean a module to whoever reads tests.
+MODULES = set(sys.stdlib_module_names) | {"np", "numpy", "pd", "pandas", "scipy", "pytest"}
+# Modules whose content can be had here by name when the code has only imported it.
+GENUINE = set(
+    "bisect cmath collections copy datetime decimal enum fractions functools heapq itertools json math numbers numpy operator pandas random re"
+    " statistics string textwrap typing _collections_abc _collections _functools _bisect _heapq".split()
+)
+
+
+def genuine(name, came):
+    """What the tests get for a name of the code that is a module's, or a thing of one: ours, never the code's."""
+    module, inner = came if came else (None, None)
+    if module not in GENUINE and not (inner is None and module in sys.stdlib_module_names):
+        return None if name in MODULES else PEER_OWN
+    with contextlib.suppress(ImportError, AttributeError):
+        made = importlib.import_module(module)
+        return made if inner is None else getattr(made, inner)
+    return None
+
+
+PEER_OWN = object()
+
+
+def local_stand_ins():
+    """Functions of the standard library that look into objects: for stand-ins they look over there."""
+    import dataclasses
+
+    for name in ("asdict", "astuple", "replace", "fields"):
+        real = getattr(dataclasses, name)
+
+        def apart(thing, *args, _name=name, _real=real, **kwargs):
+            far = stands_for(thing) is not None
+            return PEER.ask("dataclasses", 0, _name, thing, *args, **kwargs) if far else _real(thing, *args, **kwargs)
+
+        setattr(dataclasses, name, apart)
+
+
+def main():
+    global PEER
+    wire = Wire(os.dup(0), os.dup(1))
+    os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    sys.dont_write_bytecode = True
+    host = Host(wire)
+    host.begin()
+
+    class Tests(Peer):
+        def broken(self, why):
+            host.say("broken", why=why)
+            # The host ends this process now; nothing after a broken answer may be told as a result.
+            wire.receive()
+            os._exit(1)
+
+    PEER = Tests(wire)
+    SERVICES["input"] = lambda peer, prompt: builtins.input(prompt)
+    SERVICES["stdin"] = lambda peer, name, *args: getattr(sys.stdin, name)(*args)
+    SERVICES["copy"] = lambda peer, thing: __import__("copy").copy(thing)
+    SERVICES["deepcopy"] = lambda peer, thing: __import__("copy").deepcopy(thing)
+    local_stand_ins()
+    with open(NAMED, encoding="utf-8") as file:
+        text = file.read()
+    try:
+        tree = ast.parse(text, "tests.py")
+    except (SyntaxError, ValueError) as error:
+        return host.say("unreadable", why="%s: %s" % (type(error).__name__, error))
+    style = host.order["style"] or style_of(tree)
+    runner = STYLES.get(style)
+    if runner is None:
+        return host.say("unreadable", why="no Python tests are written as %s" % style)
+    host.say("listed", names=static_names(style, tree), style=style)
+    if needs_pytest(style, tree) and pytest_missing():
+        return host.say("missing", what="pytest")
+    try:
+        module = load(tree)
+    except (Exception, SystemExit) as error:
+        return host.say("unloaded", why=told(error))
+    import linecache
+
+    linecache.cache["tests.py"] = (len(text), None, text.splitlines(True), "tests.py")
+    try:
+        runner(Run(host), text, tree, module)
+    except (Exception, SystemExit) as error:
+        return host.say("unloaded", why=told(error))
+    host.say("done")

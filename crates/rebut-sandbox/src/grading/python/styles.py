@@ -1,0 +1,258 @@
+"""How tests can be written, one row each: which there are without running anything, and how they are run."""
+
+
+def style_of(tree):
+    imports = {n.name.split(".")[0] for s in ast.walk(tree) if isinstance(s, ast.Import) for n in s.names}
+    imports |= {(s.module or "").split(".")[0] for s in ast.walk(tree) if isinstance(s, ast.ImportFrom)}
+    if any(cases_of(tree)):
+        return "pytest" if "pytest" in imports else "unittest"
+    return "pytest" if "pytest" in imports or any(functions_of(tree)) else "asserts"
+
+
+def cases_of(tree):
+    """Classes that are unittest cases, by the name of their base."""
+    known = set()
+    for statement in tree.body:
+        if isinstance(statement, ast.ClassDef):
+            bases = {b.attr if isinstance(b, ast.Attribute) else getattr(b, "id", "") for b in statement.bases}
+            if known & bases or any(b.endswith("TestCase") for b in bases):
+                known.add(statement.name)
+                yield statement
+
+
+def methods_of(case):
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return [s.name for s in case.body if isinstance(s, kinds) and s.name.startswith("test")]
+
+
+def functions_of(tree):
+    """Functions and classes that pytest takes for tests by their names."""
+    for statement in tree.body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and statement.name.startswith("test_"):
+            yield statement.name, statement
+        if isinstance(statement, ast.ClassDef) and statement.name.startswith("Test"):
+            for inner in statement.body:
+                if isinstance(inner, ast.FunctionDef) and inner.name.startswith("test_"):
+                    yield "%s::%s" % (statement.name, inner.name), inner
+
+
+def is_test(statement):
+    if isinstance(statement, ast.Assert):
+        return True
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Await):
+        return isinstance(statement.value.value, ast.Call)
+    if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)):
+        return False
+    # Printing says nothing about the code.
+    return getattr(statement.value.func, "id", "") != "print"
+
+
+def name_of(statement):
+    text = " ".join(ast.unparse(statement).split())
+    return "line %d: %s" % (statement.lineno, text if len(text) <= 80 else text[:79] + "…")
+
+
+def static_names(style, tree):
+    """The tests that the text alone shows."""
+    if style == "asserts":
+        return [name_of(s) for s in tree.body if is_test(s)]
+    if style == "unittest":
+        return ["%s.%s" % (case.name, name) for case in cases_of(tree) for name in methods_of(case)]
+    if style == "pytest":
+        cases = {case.name: methods_of(case) for case in cases_of(tree)}
+        plain = [name for name, _ in functions_of(tree) if name.split("::")[0] not in cases]
+        return plain + ["%s::%s" % (case, name) for case, names in cases.items() for name in names]
+    return ["the program"]
+
+
+def needs_pytest(style, tree):
+    """Plain functions without parameters, decorators or pytest's name need nothing but being called."""
+    if style != "pytest":
+        return False
+    named = any(isinstance(n, ast.Name) and n.id == "pytest" for n in ast.walk(tree))
+    classes = any("::" in name for name, _ in functions_of(tree)) or any(cases_of(tree))
+    taking = any(f.args.args or f.args.kwonlyargs or f.decorator_list for _, f in functions_of(tree))
+    return named or classes or taking or "import pytest" in ast.unparse(tree) or "from pytest" in ast.unparse(tree)
+
+
+def pytest_missing():
+    try:
+        import pytest
+    except ImportError:
+        return True
+    return False
+
+
+def names_for(module):
+    space = {"__name__": "tests", "__builtins__": builtins, "math": importlib.import_module("math"), "solution": module}
+    for name, came in vars(module)["__rebut_names__"].items():
+        found = genuine(name, came)
+        if found is PEER_OWN:
+            with contextlib.suppress(AttributeError):
+                space[name] = getattr(module, name)
+        elif found is not None:
+            space[name] = found
+    return space
+
+
+def asserts(run, text, tree, module):
+    """Each assert and each call at the top level is a test; everything else prepares, in order."""
+    tests = [s for s in tree.body if is_test(s)]
+    due = run.collected([name_of(s) for s in tests])
+    space, number, unprepared = names_for(module), 0, None
+    for statement in tree.body:
+        code = compile(ast.Module([statement], []), "tests.py", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        if is_test(statement):
+            if number in due:
+                # What was not prepared is not tested: nothing after a set-up that failed can be a pass.
+                run.one(number, lambda: unprepared or step(code, space))
+            number += 1
+        elif unprepared is None:
+            try:
+                step(code, space)
+            except Exception as error:
+                unprepared = "error", "the statement in line %d failed before it:\n%s" % (statement.lineno, told(error))
+
+
+def step(code, space):
+    made = eval(code, space)
+    if inspect.iscoroutine(made):
+        PEER.run(made)
+
+
+def program(run, text, tree, module):
+    """The whole file is one test: it holds when it runs to its end, or ends itself with success."""
+
+    def whole():
+        sys.path_importer_cache.clear()
+        space = {"__name__": "__main__", "__builtins__": builtins}
+        try:
+            exec(compile(text, "tests.py", "exec"), space)
+        except SystemExit as ended:
+            if "__rebut_trace__" in vars(ended):
+                return "error", "the code ended the program: " + told(ended)
+            if ended.code not in (None, 0):
+                return "fail", "it ended with %r" % (ended.code,)
+
+    for number in run.collected(static_names("program", tree)):
+        run.one(number, whole)
+
+
+def unittest_style(run, text, tree, module):
+    space = test_module(text)
+    tests = []
+
+    def flat(part):
+        for test in part:
+            flat(test) if isinstance(test, unittest.TestSuite) else tests.append(test)
+
+    flat(unittest.TestLoader().loadTestsFromModule(space))
+    # The order of the file, not of the alphabet.
+    place = {name: at for at, name in enumerate(static_names("unittest", tree))}
+    short = lambda test: "%s.%s" % (type(test).__name__, getattr(test, "_testMethodName", "?"))
+    tests.sort(key=lambda test: place.get(short(test), len(place)))
+    due = run.collected([short(test) for test in tests])
+    cases = Cases()
+    for number in due:
+        run.one(number, lambda: cases.one(tests[number]))
+
+
+class Cases(unittest.TestSuite):
+    """Runs cases one by one, with the set-up of their class and module around them as unittest has it."""
+
+    last = None
+
+    def one(self, test):
+        result = unittest.TestResult()
+        result._previousTestClass = self.last
+        self._tearDownPreviousClass(test, result)
+        self._handleModuleFixture(test, result)
+        self._handleClassSetUp(test, result)
+        self.last = test.__class__
+        if not result.errors and not result.failures:
+            test.run(result)
+        for _, words in result.failures:
+            return "fail", words
+        for _, words in result.errors:
+            return ("error" if "NameError" in words else "fail"), words
+        for _, words in (*result.skipped, *result.expectedFailures):
+            return "error", "skipped, or expected to fail: %s" % words
+        if result.unexpectedSuccesses:
+            return "fail", "it was expected to fail and did not"
+        return None if result.testsRun == 1 else ("error", "it did not run")
+
+
+def test_module(text):
+    module = types.ModuleType("tests")
+    module.__file__ = "tests.py"
+    sys.modules["tests"] = module
+    exec(compile(text, "tests.py", "exec"), module.__dict__)
+    return module
+
+
+def pytest_style(run, text, tree, module):
+    if not needs_pytest("pytest", tree):
+        return plain_functions(run, text, tree)
+    import pytest
+    from _pytest.runner import runtestprotocol
+
+    class Plugin:
+        def __init__(self):
+            self.numbers, self.problem = {}, []
+
+        def pytest_collectreport(self, report):
+            if report.failed:
+                self.problem.append(str(report.longrepr))
+
+        @pytest.hookimpl(trylast=True)
+        def pytest_collection_modifyitems(self, items):
+            if self.problem:
+                return
+            names = [item.nodeid.split("::", 1)[1] if "::" in item.nodeid else item.nodeid for item in items]
+            due = run.collected(names)
+            self.numbers = {item.nodeid: number for number, item in enumerate(items)}
+            items[:] = [items[number] for number in due]
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_protocol(self, item, nextitem):
+            run.one(self.numbers[item.nodeid], lambda: told_by(runtestprotocol(item, log=False, nextitem=nextitem)))
+            return True
+
+    plugin = Plugin()
+    options = ["-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir=/in", "--import-mode=importlib", "-o", "python_files=tests.py", NAMED]
+    with contextlib.redirect_stdout(io.StringIO()):
+        pytest.main(options, plugins=[plugin])
+    if plugin.problem:
+        raise RuntimeError(plugin.problem[0][-1500:])
+
+
+def told_by(reports):
+    """What pytest's reports of set-up, call and tear-down come to: a pass is a call that passed and nothing else that did not."""
+    called = False
+    for report in reports:
+        words = str(report.longrepr or "") + "".join("\n" + text for _, text in report.sections)
+        if hasattr(report, "wasxfail"):
+            return ("fail" if report.passed else "error"), "marked as expected to fail. " + words
+        if report.skipped:
+            return "error", "skipped: " + words
+        if report.failed:
+            return ("fail" if report.when == "call" else "error"), words
+        called = called or (report.when == "call" and report.passed)
+    return None if called else ("error", "it was not called")
+
+
+def plain_functions(run, text, tree):
+    names = [name for name, _ in functions_of(tree)]
+    space = vars(test_module(text))
+    for number in run.collected(names):
+        run.one(number, lambda: finish(space[names[number]]()))
+
+
+def finish(made):
+    if inspect.iscoroutine(made):
+        PEER.run(made)
+
+
+STYLES = {"asserts": asserts, "unittest": unittest_style, "pytest": pytest_style, "program": program}
+
+main()

@@ -1,0 +1,173 @@
+//! Tests that share a process with the code: one process for each test, and a pass only when our own last lines ran after it.
+//!
+//! Weaker than tests that run apart: code that reads the memory of its own process can find the nonce.
+
+use super::{
+    Prepared, Time,
+    book::{Book, Said, tail},
+    pair::ended_words,
+};
+use crate::{Ended, Given, Jail, Limits, Spec, languages::Toolchain};
+use rebut_engine::sandbox::{End, Job, Ran, Refused, TestVerdict, Tests};
+use tokio::{io::AsyncWriteExt, time::Instant};
+
+/// What is built, and what is run for each test.
+pub(super) struct Plan {
+    /// The tests, as their text shows them.
+    pub names: Vec<String>,
+    /// Builds, one after the other; each finds what those before it made.
+    pub steps: Vec<Step>,
+    /// What runs one test; `{test}` is its name.
+    pub run: Vec<String>,
+    /// Files that are there then, besides what was built.
+    pub files: Vec<Given>,
+}
+
+/// One build.
+pub(super) struct Step {
+    pub argv: Vec<String>,
+    pub files: Vec<Given>,
+    /// What it makes.
+    pub makes: Vec<&'static str>,
+}
+
+/// Builds the code with its tests and runs each of them.
+pub(super) async fn run(
+    plan: fn(&Job, &Tests, &Toolchain) -> Result<Plan, String>,
+    jail: &Jail,
+    tools: &Toolchain,
+    job: &Job,
+    tests: &Tests,
+) -> Result<Ran, Refused> {
+    let mut book = Book::default();
+    let mut time = Time::new(job.seconds);
+    let plan = match plan(job, tests, tools) {
+        Ok(plan) => plan,
+        Err(why) => {
+            book.doubt(&why);
+            return Ok(super::ran(jail, &time, Prepared { book, end: End::NotBuilt, stderr: why }));
+        }
+    };
+    book.hear(Said::Collected { names: plan.names.clone() });
+    let built = match build(jail, tools, &plan).await? {
+        Ok(built) => built,
+        Err((end, words)) => {
+            book.give_up(TestVerdict::Error, &format!("it could not be built:\n{}", tail(&words, 1500)));
+            return Ok(super::ran(jail, &time, Prepared { book, end, stderr: words }));
+        }
+    };
+    time.start_again();
+    let mut stderr = String::new();
+    for (number, name) in plan.names.iter().enumerate() {
+        if time.is_over() {
+            book.give_up(TestVerdict::Timeout, "the time of the whole run was over");
+            break;
+        }
+        book.hear(Said::Begin { number });
+        let left = plan.names.len() - number;
+        let (verdict, words) = one(jail, tools, &plan, &built, name, &mut time, left).await?;
+        let output = if verdict == TestVerdict::Pass { String::new() } else { words.clone() };
+        stderr = tail(&format!("{stderr}{words}"), 8 << 10);
+        book.hear(Said::End { number, verdict, output });
+    }
+    book.hear(Said::Done);
+    let end = if time.is_over() { End::TimedOut } else { End::Exited(0) };
+    Ok(super::ran(jail, &time, Prepared { book, end, stderr }))
+}
+
+type Built = Result<Vec<Given>, (End, String)>;
+
+async fn build(jail: &Jail, tools: &Toolchain, plan: &Plan) -> Result<Built, Refused> {
+    let mut made: Vec<Given> = Vec::new();
+    for step in &plan.steps {
+        let writable = step.files.iter().chain(&made).cloned().collect();
+        let collect: Vec<String> = step.makes.iter().map(|name| (*name).to_owned()).collect();
+        let (folders, env, limits) = (tools.folders.clone(), tools.env(), tools.build_limits());
+        let spec = Spec { argv: step.argv.clone(), writable, folders, env, limits, collect, ..Spec::default() };
+        let ended = jail.spawn(spec).await?.end().await;
+        if ended.end != End::Exited(0) || ended.files.len() != step.makes.len() {
+            let words = String::from_utf8_lossy(&[ended.stderr, ended.stdout].concat()).into_owned();
+            let end = if matches!(ended.end, End::Exited(_)) { End::NotBuilt } else { ended.end };
+            return Ok(Err((end, words)));
+        }
+        made.extend(ended.files);
+    }
+    Ok(Ok(made))
+}
+
+/// Runs one test in a cell of its own.
+async fn one(
+    jail: &Jail,
+    tools: &Toolchain,
+    plan: &Plan,
+    built: &[Given],
+    name: &str,
+    time: &mut Time,
+    left: usize,
+) -> Result<(TestVerdict, String), Refused> {
+    let wall = time.for_test(left).saturating_duration_since(Instant::now());
+    let argv = plan.run.iter().map(|word| word.replace("{test}", name)).collect();
+    let read_only = plan.files.iter().chain(built).cloned().collect();
+    let limits = Limits { wall, ..tools.run_limits(wall) };
+    let asked = Instant::now();
+    let mut cell =
+        jail.spawn(Spec { argv, read_only, folders: tools.folders.clone(), env: tools.env(), limits, ..Spec::default() }).await?;
+    time.excuse(asked.elapsed());
+    let nonce = super::nonce();
+    let line = format!("{nonce}\n");
+    let input = cell.stdin.take();
+    let telling = async move {
+        if let Some(mut input) = input {
+            // A process that is gone already has no use for it, and its end says why.
+            let _ = input.write_all(line.as_bytes()).await;
+        }
+    };
+    let ended = tokio::join!(telling, cell.end()).1;
+    Ok(judge(&ended, &nonce))
+}
+
+/// What the end of a test's process says. A pass is nothing but the nonce and the word, from a process that ended well.
+fn judge(ended: &Ended, nonce: &str) -> (TestVerdict, String) {
+    let words = tail(&String::from_utf8_lossy(&ended.stderr), 1800);
+    let told = String::from_utf8_lossy(&ended.stdout);
+    let said = told.strip_prefix(nonce).and_then(|rest| rest.strip_prefix(' ')).and_then(|rest| rest.strip_suffix('\n'));
+    let with = |why: String| format!("{words}\n{why}").trim().to_owned();
+    match (&ended.end, said) {
+        (End::Exited(0), Some("pass")) => (TestVerdict::Pass, words),
+        (End::Exited(0), Some("fail")) => (TestVerdict::Fail, words),
+        (End::Exited(0), Some("skip")) => (TestVerdict::Error, with("it was skipped".to_owned())),
+        (End::TimedOut, _) => (TestVerdict::Timeout, with("it did not end in time".to_owned())),
+        // What `assert` and `abort` do.
+        (End::Signalled(6), _) => (TestVerdict::Fail, with("it aborted".to_owned())),
+        (end, _) => (TestVerdict::Error, with(format!("it did not come to the end of the test: {}", ended_words(end)))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_nonce_of_this_run_after_the_test_is_a_pass() {
+        use TestVerdict::{Error, Fail, Pass, Timeout};
+        let rows: &[(End, &str, TestVerdict)] = &[
+            (End::Exited(0), "n pass\n", Pass),
+            (End::Exited(0), "n fail\n", Fail),
+            (End::Exited(0), "n skip\n", Error),
+            (End::Exited(0), "", Error),
+            (End::Exited(0), "pass\n", Error),
+            (End::Exited(0), "ok\nn pass\n", Error),
+            (End::Exited(0), "n pass\nn pass\n", Error),
+            (End::Exited(0), "m pass\n", Error),
+            (End::Exited(1), "n pass\n", Error),
+            (End::Signalled(6), "", Fail),
+            (End::Signalled(11), "n pass\n", Error),
+            (End::TimedOut, "n pass\n", Timeout),
+            (End::TooMuchOutput, "n pass\n", Error),
+        ];
+        for (end, stdout, verdict) in rows {
+            let ended = Ended { end: end.clone(), ms: 1, stdout: stdout.as_bytes().to_vec(), stderr: Vec::new(), files: Vec::new() };
+            assert_eq!(judge(&ended, "n").0, *verdict, "{end:?} {stdout:?}");
+        }
+    }
+}

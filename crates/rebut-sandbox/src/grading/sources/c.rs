@@ -1,0 +1,148 @@
+//! C and C++: the code and the tests are compiled apart and linked to a main of ours that calls one test by its name.
+
+use super::{
+    super::shared::{Plan, Step},
+    tokens::{Dialect, Token, tokens},
+};
+use crate::{Given, languages::Toolchain};
+use rebut_engine::sandbox::{Job, Style, Tests};
+use std::collections::BTreeSet;
+
+/// What is built and run for C.
+pub(in super::super) fn plan_c(job: &Job, tests: &Tests, tools: &Toolchain) -> Result<Plan, String> {
+    plan(job, tests, tools, "c", &["-std=gnu17"])
+}
+
+/// The same for C++.
+pub(in super::super) fn plan_cpp(job: &Job, tests: &Tests, tools: &Toolchain) -> Result<Plan, String> {
+    plan(job, tests, tools, "cpp", &["-std=c++20"])
+}
+
+/// Headers under whose names tests may include the code.
+const INCLUDES: &[&str] = &["solution.c", "solution.h", "solution.cpp", "solution.hpp", "solution.cc"];
+
+fn plan(job: &Job, tests: &Tests, tools: &Toolchain, ending: &str, flags: &[&str]) -> Result<Plan, String> {
+    let words = tokens(&tests.text, Dialect::C);
+    let functions = functions(&words);
+    let main = functions.iter().find(|function| function.name == "main");
+    let style = tests.style.unwrap_or(if main.is_some() { Style::Program } else { Style::Asserts });
+    let (names, calls) = match (style, main) {
+        (Style::Program, Some(main)) => {
+            let call = if main.takes_nothing { "rebut_tests_main()" } else { "rebut_tests_main(count, words)" };
+            (vec!["main".to_owned()], format!("    (void)name; return {call};\n"))
+        }
+        (Style::Program, None) => return Err("a test program needs a function `main`".to_owned()),
+        _ => {
+            let names: Vec<String> =
+                functions.iter().filter(|function| function.name.starts_with("test")).map(|function| function.name.clone()).collect();
+            let calls =
+                names.iter().map(|name| format!("    if (rebut_same(name, \"{name}\")) {{ {name}(); return 0; }}\n")).collect::<String>();
+            (names, format!("    (void)count; (void)words;\n{calls}    return 3;\n"))
+        }
+    };
+    let included = INCLUDES.iter().any(|name| tests.text.contains(&format!("\"{name}\"")));
+    if included {
+        check_macros(&job.code, &words)?;
+    }
+    let source = format!("{}\n{}", tests.text, include_str!("dispatch.c.txt").replace("    // tests\n", &calls));
+    Ok(Plan {
+        names,
+        steps: steps(job, tools, ending, flags, source, included),
+        run: vec!["/in/harness".to_owned(), "{test}".to_owned()],
+        files: Vec::new(),
+    })
+}
+
+fn steps(job: &Job, tools: &Toolchain, ending: &str, flags: &[&str], source: String, included: bool) -> Vec<Step> {
+    let compile = |words: &[&str]| -> Vec<String> {
+        let always = ["-O1", "-g0", "-w", "-UNDEBUG"];
+        let program = tools.program.display().to_string();
+        std::iter::once(program).chain(always.iter().chain(flags).chain(words).map(|word| (*word).to_owned())).collect()
+    };
+    let (code, tests, harness) = (format!("solution.{ending}"), format!("tests.{ending}"), format!("harness.{ending}"));
+    let mut made = Vec::new();
+    let mut seen = vec![Given::text(tests.clone(), source)];
+    if included {
+        seen.extend(INCLUDES.iter().map(|name| Given::text(*name, job.code.as_str())));
+    } else {
+        let argv = compile(&["-Dmain=rebut_code_main", "-c", "-o", "solution.o", &code]);
+        made.push(Step { argv, files: vec![Given::text(code, job.code.as_str())], makes: vec!["solution.o"] });
+    }
+    made.push(Step { argv: compile(&["-Dmain=rebut_tests_main", "-c", "-o", "tests.o", &tests]), files: seen, makes: vec!["tests.o"] });
+    let mut link = vec!["-o", "harness", &harness, "tests.o"];
+    link.extend((!included).then_some("solution.o"));
+    link.extend(["-lm", "-lpthread"]);
+    made.push(Step {
+        argv: compile(&link),
+        files: vec![Given::text(harness.clone(), include_str!("harness.c.txt"))],
+        makes: vec!["harness"],
+    });
+    made
+}
+
+/// A function that is defined at the top level.
+struct Function {
+    name: String,
+    takes_nothing: bool,
+}
+
+fn functions(words: &[Token<'_>]) -> Vec<Function> {
+    let (mut found, mut depth) = (Vec::new(), 0_usize);
+    for (index, word) in words.iter().enumerate() {
+        match word.text {
+            "{" => depth += 1,
+            "}" => depth = depth.saturating_sub(1),
+            "(" if depth == 0 && index > 0 => {
+                let Some(close) = words[index..].iter().position(|word| word.text == ")").map(|at| index + at) else { continue };
+                if words.get(close + 1).is_some_and(|next| next.text == "{") {
+                    let inner: Vec<&str> = words[index + 1..close].iter().map(|word| word.text).collect();
+                    found.push(Function { name: words[index - 1].text.to_owned(), takes_nothing: inner.is_empty() || inner == ["void"] });
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Code that the tests include must not give another meaning to a word of theirs.
+fn check_macros(code: &str, tests: &[Token<'_>]) -> Result<(), String> {
+    let joined = code.replace("\\\n", "").replace("\\\r\n", "").replace("??=", "#").replace("%:", "#");
+    let used: BTreeSet<&str> = tests.iter().map(|token| token.text).chain(["NDEBUG", "assert", "return", "if", "main"]).collect();
+    let words = tokens(&joined, Dialect::C);
+    let directives = words.windows(3).filter(|three| three[0].text == "#" && matches!(three[1].text, "define" | "undef"));
+    match directives.map(|three| three[2].text).find(|name| used.contains(name)) {
+        Some(name) => Err(format!(
+            "the code defines the macro `{name}`, which is a word of the tests; declare what they need instead of including the code"
+        )),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_found_where_they_are_defined() {
+        let text = "int add(int, int);\nstatic void test_a(void) { if (x) { y(); } }\nvoid test_b() {\n}\nint main(int argc, char **argv) { return 0; }";
+        let found: Vec<(String, bool)> =
+            functions(&tokens(text, Dialect::C)).into_iter().map(|function| (function.name, function.takes_nothing)).collect();
+        assert_eq!(found, [("test_a", true), ("test_b", true), ("main", false)].map(|(name, nothing)| (name.to_owned(), nothing)));
+    }
+
+    #[test]
+    fn included_code_gives_no_word_of_the_tests_another_meaning() {
+        let tests = tokens("#include <assert.h>\nvoid test_a() { assert(add(1, 2) == 3); }", Dialect::C);
+        let rows = [
+            ("#define LIMIT 3", true),
+            ("#define NDEBUG", false),
+            ("# /**/ define add(a, b) 3", false),
+            ("#de\\\nfine assert(x)", false),
+            ("??=define test_a x", false),
+        ];
+        for (code, fine) in rows {
+            assert_eq!(check_macros(code, &tests).is_ok(), fine, "{code}");
+        }
+    }
+}

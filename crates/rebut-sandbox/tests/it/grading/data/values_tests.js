@@ -1,0 +1,35 @@
+// What crosses: each line must hold.
+const assert = require("node:assert");
+assert.strictEqual(add(1), 3);
+assert.equal(add(1,5), 6); assert(add(1) === 3);
+const xs=[3,1,2];
+srt(xs);
+assert.deepStrictEqual(xs,[1,2,3]);
+assert.deepEqual(apply(v=>v*2,[1,2]),
+  [2,4]);
+assert.throws(() => boom(), MyError);
+assert.throws(() => boom(), { name: "MyError", code: 7, message: /bad/ });
+assert.throws(() => boom(), TypeError);
+const s = new Stack();
+assert.equal(s.push(1).push("a").size, 2);
+assert(s.pop() === "a" && s.has(1) && s instanceof Stack && [...s].length === 1);
+assert.throws(() => new Stack().pop(), RangeError);
+assert.equal(Stack.of(1,2).size, 2);
+assert.deepEqual([...gen(3)], [0,1,2]);
+assert.equal(await later(4), 8);
+assert.deepStrictEqual(await Promise.all([later(1), later(2)]), [2,4]);
+let calls=0;
+const d = debounce(() => { calls++ }, 20);
+d(); d();
+await new Promise(r => setTimeout(r, 60));
+assert.equal(calls, 1);
+const l = new LRU(); l.set(1,5);
+assert.equal(l.get(2), -1);
+assert.equal(l.get(1), 5);
+assert.deepStrictEqual(data(), {a:[1,{b:undefined}], m:new Map([[1,new Set([2])]]), d:new Date(0), n:10n, x:NaN, z:-0, r:/a/g, u:new Uint8Array([1,2])});
+assert.equal(curry(1)(2), 3);
+const c = counter();
+c.inc();
+assert.equal(c.value, 1);
+assert.equal(add.name, "add"); assert.equal(add.length, 1);
+assert.deepEqual(s.items, [1]);
