@@ -27,5 +27,6 @@ mod review;
 mod sandbox;
 mod sandbox_test;
 mod signals;
+mod solve;
 mod usage;
 mod vote;

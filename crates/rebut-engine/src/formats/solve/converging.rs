@@ -54,7 +54,7 @@ pub async fn converge(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Resu
     let owner = choice.owner.clone();
     let words = format!("{} won: {}", ledger.of(&owner).map_or("nobody", |one| one.label.as_str()), choice.by);
     ledger.choice = Some(choice);
-    ledger.record(debate, &step("convergence", Phase::Convergence, 1), &case.input.language, &owner, quality).await?;
+    ledger.record(debate, &step("convergence", Phase::Convergence, 3), &case.input.language, &owner, quality).await?;
     Ok(Happened { words, as_expected: true })
 }
 
@@ -91,7 +91,7 @@ async fn contrast(debate: &Debate, case: &Case, ledger: &mut Ledger, able: &[Can
 async fn rate(debate: &Debate, case: &Case, ledger: &mut Ledger, able: &[Candidate]) -> Result<(), Halt> {
     let (Some(judge), false) = (&case.seats.judge, able.is_empty()) else { return Ok(()) };
     let shown: Vec<&Candidate> = able.iter().collect();
-    let heard = debate.round(&step("rubric", Phase::Convergence, 1), [judge], |agent, notes| case.rate(debate, agent, notes, &shown)).await?;
+    let heard = debate.round(&step("rubric", Phase::Convergence, 2), [judge], |agent, notes| case.rate(debate, agent, notes, &shown)).await?;
     ledger.rubric = heard.said.into_iter().flat_map(|said| said.reply.scores).collect();
     Ok(())
 }
@@ -99,7 +99,7 @@ async fn rate(debate: &Debate, case: &Case, ledger: &mut Ledger, able: &[Candida
 /// Ranked ballots over those who can win.
 async fn vote(debate: &Debate, case: &Case, ledger: &Ledger, able: &[Candidate]) -> Result<Choice, Halt> {
     let eligible = voters(debate.agents(), |agent| ledger.of(&agent.name).is_some());
-    let balloting = step("ballot", Phase::Convergence, 1).closing();
+    let balloting = step("ballot", Phase::Convergence, 3).closing();
     let seed = debate.started().seed;
     let ask = |agent: &Agent, notes: &str| {
         let mut shown: Vec<&Candidate> = able.iter().collect();

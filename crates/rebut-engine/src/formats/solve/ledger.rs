@@ -201,7 +201,8 @@ impl Case {
     }
 }
 
-/// A step of a phase, with a name of its own.
+/// A step of a phase, with a name of its own. Steps at which several speak need a round of their own in their phase: what is derived is
+/// recorded by phase and round.
 pub fn step(name: impl Into<String>, phase: Phase, round: u32) -> Step {
     Step { name: name.into(), phase: phase.name().into(), round, is_closing: false }
 }

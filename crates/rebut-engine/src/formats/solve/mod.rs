@@ -139,7 +139,7 @@ async fn hold(debate: &Debate, case: &mut Case, ledger: &mut Ledger) -> Result<E
     let input = &case.input;
     let trial =
         Trial { owner: winner.owner.clone(), code: winner.code.clone(), tests: input.hidden_tests.clone(), style: input.hidden_style };
-    let testing = step("hidden-tests", Phase::Convergence, 2);
+    let testing = step("hidden-tests", Phase::Convergence, 4);
     Ok(ledger.run(debate, case, &testing, vec![trial]).await?.pop().unwrap_or_default())
 }
 

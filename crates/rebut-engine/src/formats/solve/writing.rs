@@ -86,13 +86,13 @@ pub async fn propose(debate: &Debate, case: &Case, ledger: &mut Ledger, name: &s
     let mut best: BTreeMap<Arc<str>, Candidate> = BTreeMap::new();
     let mut writers: Vec<&Agent> = case.seats.makers.iter().filter(|agent| ledger.of(&agent.name).is_none()).collect();
     for attempt in 1..=most {
-        let writing = Step { phase: name.into(), ..step(format!("{name} {attempt}"), Phase::Proposal, attempt) };
+        let writing = step(format!("{name} {attempt}"), Phase::Proposal, 2 * attempt - 1);
         let mut tried = write(debate, case, ledger, &writing, &writers).await?;
         if attempt == 1 {
             // Code from self-evolvement is a first attempt too.
             tried = ledger.candidates.iter().map(|candidate| candidate.owner.clone()).collect();
         }
-        let testing = Step { phase: name.into(), ..step(format!("given-tests {attempt}"), Phase::Proposal, attempt) };
+        let testing = step(format!("given-tests {attempt}"), Phase::Proposal, 2 * attempt - 1);
         run_tests(debate, case, ledger, &testing, &tried, Which::Given).await?;
         record_all(debate, case, ledger, &writing, &tried).await?;
         for candidate in ledger.candidates.iter_mut().filter(|one| tried.contains(&one.owner)) {
@@ -156,7 +156,7 @@ async fn reflect<'a>(
     if failed.is_empty() {
         return Ok(Vec::new());
     }
-    let reflecting = step(format!("reflection {attempt}"), Phase::Proposal, attempt);
+    let reflecting = step(format!("reflection {attempt}"), Phase::Proposal, 2 * attempt);
     let ask = |agent: &Agent, notes: &str| {
         let failed = ledger.of(&agent.name).cloned().unwrap_or_default();
         case.reflect(debate, agent, notes, &failed)
@@ -218,7 +218,7 @@ pub async fn learn(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<
     if !case.config.lessons || learners.is_empty() {
         return Ok(());
     }
-    let lesson = step("lesson", Phase::Proposal, 1);
+    let lesson = step("lesson", Phase::Proposal, 2 * case.config.max_attempts);
     let ask = |agent: &Agent, notes: &str| {
         let candidate = ledger.of(&agent.name).cloned().unwrap_or_default();
         case.learn(debate, agent, notes, &candidate)
