@@ -79,7 +79,11 @@ fn test(code: &str, line: &str) -> Option<TestRun> {
         "hangs" => TestVerdict::Timeout,
         _ => return None,
     };
-    let output = if verdict == TestVerdict::Fail { format!("the code {} `{}`", if word == "has" { "lacks" } else { "has" }, wanted.trim()) } else { String::new() };
+    let output = if verdict == TestVerdict::Fail {
+        format!("the code {} `{}`", if word == "has" { "lacks" } else { "has" }, wanted.trim())
+    } else {
+        String::new()
+    };
     Some(TestRun { name: name.trim().to_owned(), verdict, output })
 }
 

@@ -128,8 +128,13 @@ impl Mbpp {
     fn problem(self, id: String) -> Result<Problem, String> {
         let first = self.test_list.first().ok_or("`test_list` is empty")?.clone();
         let entry_point = called(&first).map(str::to_owned);
-        let setup: Vec<&str> =
-            self.test_imports.iter().map(String::as_str).chain([self.test_setup_code.as_str()]).filter(|line| !line.trim().is_empty()).collect();
+        let setup: Vec<&str> = self
+            .test_imports
+            .iter()
+            .map(String::as_str)
+            .chain([self.test_setup_code.as_str()])
+            .filter(|line| !line.trim().is_empty())
+            .collect();
         let with_setup = |tests: &[&str]| setup.iter().chain(tests).map(|line| format!("{}\n", line.trim_end())).collect::<String>();
         let hidden: Vec<&str> = self.test_list.iter().chain(&self.challenge_test_list).map(String::as_str).collect();
         let named = entry_point.as_ref().map_or_else(String::new, |name| format!(" The function is called `{name}`."));
@@ -197,7 +202,9 @@ mod tests {
     fn what_is_no_record_is_refused_with_its_line() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("p.jsonl");
-        for bad in ["{", "[]", r#"{"task_id":1}"#, r#"{"task_id":1,"text":"x","test_list":[]}"#, r#"{"prompt":"x","entry_point":"y","test":"z"}"#] {
+        for bad in
+            ["{", "[]", r#"{"task_id":1}"#, r#"{"task_id":1,"text":"x","test_list":[]}"#, r#"{"prompt":"x","entry_point":"y","test":"z"}"#]
+        {
             std::fs::write(&path, format!("{MBPP}\n{bad}\n")).expect("written");
             let error = load_all(&path).expect_err(bad).to_string();
             assert!(error.contains("line 2"), "{bad}: {error}");

@@ -69,7 +69,8 @@ const HIDDEN: &str = "zebracanary: has quixotic\nokapicanary: lacks mellifluous\
 async fn every_subset_of_the_phases_runs_and_nobody_is_told_a_hidden_test() {
     let model = Arc::new(Overheard { inner: RehearsalModel, told: Mutex::default() });
     for bits in 0..256_u32 {
-        let phases: Vec<Phase> = Phase::ALL.into_iter().enumerate().filter(|(at, _)| bits & (1 << at) != 0).map(|(_, phase)| phase).collect();
+        let phases: Vec<Phase> =
+            Phase::ALL.into_iter().enumerate().filter(|(at, _)| bits & (1 << at) != 0).map(|(_, phase)| phase).collect();
         let config = Config { phases: phases.clone(), clarify_from_words: 0, ..Config::default() };
         let input = json!({"task": "Add two numbers.", "language": "python", "tests": "adds: has a + b\n", "hidden_tests": HIDDEN});
         let start = start(input, serde_json::to_value(config).expect("JSON"));

@@ -30,25 +30,26 @@ pub fn answer(form: &str, agent: &Agent, prompt: &Prompt) -> Result<Value, Fault
         }),
         "solve_lesson" => json!({ "lesson": "A rehearsal learns nothing.", "applies_to": "rehearsals" }),
         "solve_critique" => {
-            let claim = |label: &str| {
-                json!({ "candidate": label, "severity": "major", "claim": "It is a stub of the rehearsal and does nothing.", "fix": "Give its author a model." })
-            };
+            let claim = |label: &str| json!({ "candidate": label, "severity": "major", "claim": "It is a stub of the rehearsal and does nothing.", "fix": "Give its author a model." });
             json!({ "claims": labels(part("candidates")).iter().map(|label| claim(label)).collect::<Vec<_>>() })
         }
         "solve_review" => {
-            let names = part("claims").lines().filter(|line| !line.starts_with(' ')).filter_map(|line| line.split_once(" (")).map(|(name, _)| name);
+            let names =
+                part("claims").lines().filter(|line| !line.starts_with(' ')).filter_map(|line| line.split_once(" (")).map(|(name, _)| name);
             let answer = |name: &str| json!({ "claim": name, "verdict": "accept", "why": "It is a stub." });
             json!({ "answers": names.map(answer).collect::<Vec<_>>() })
         }
         "solve_improvement" => json!({ "changed": false, "code": "", "fixed": [], "why": "A rehearsal cannot improve code." }),
         "solve_attacks" => json!({ "attacks": [] }),
         "solve_defence" => {
-            let names = part("attacks").lines().filter_map(|line| line.split_once(": ")).map(|(name, _)| name).filter(|name| is_name(name, 'A'));
+            let names =
+                part("attacks").lines().filter_map(|line| line.split_once(": ")).map(|(name, _)| name).filter(|name| is_name(name, 'A'));
             let answer = |name: &str| json!({ "attack": name, "verdict": "contest", "quote": "", "why": "A rehearsal cannot patch code." });
             json!({ "answers": names.map(answer).collect::<Vec<_>>(), "code": "" })
         }
         "solve_ruling" => {
-            let names = part("attacks").lines().filter_map(|line| line.split_once(": ")).map(|(name, _)| name).filter(|name| is_name(name, 'A'));
+            let names =
+                part("attacks").lines().filter_map(|line| line.split_once(": ")).map(|(name, _)| name).filter(|name| is_name(name, 'A'));
             let ruling = |name: &str| json!({ "attack": name, "contradicts": false, "why": "A rehearsal cannot tell." });
             json!({ "rulings": names.map(ruling).collect::<Vec<_>>() })
         }
@@ -60,9 +61,7 @@ pub fn answer(form: &str, agent: &Agent, prompt: &Prompt) -> Result<Value, Fault
             json!({ "ranking": ranking, "confidence": 0.0, "reason": "A rehearsal cannot judge code; this is the order of names." })
         }
         "solve_rubric" => {
-            let rated = |label: &&str| {
-                json!({ "candidate": label, "correctness": 0.0, "maintainability": 0.5, "performance": 0.5, "security": 0.5, "test_coverage": 0.0, "reason": "It is a stub of the rehearsal." })
-            };
+            let rated = |label: &&str| json!({ "candidate": label, "correctness": 0.0, "maintainability": 0.5, "performance": 0.5, "security": 0.5, "test_coverage": 0.0, "reason": "It is a stub of the rehearsal." });
             json!({ "scores": labels(part("candidates")).iter().map(rated).collect::<Vec<_>>() })
         }
         other => {
@@ -113,7 +112,9 @@ fn test(task: &str) -> &'static str {
         "python" => "def test_rehearsal():\n    assert False, 'a rehearsal writes no code'\n",
         "javascript" => "require(\"node:test\")(\"rehearsal\", () => { throw new Error(\"a rehearsal writes no code\"); });\n",
         "rust" => "#[test]\nfn rehearsal() {\n    panic!(\"a rehearsal writes no code\");\n}\n",
-        "go" => "package solution\n\nimport \"testing\"\n\nfunc TestRehearsal(t *testing.T) {\n\tt.Fatal(\"a rehearsal writes no code\")\n}\n",
+        "go" => {
+            "package solution\n\nimport \"testing\"\n\nfunc TestRehearsal(t *testing.T) {\n\tt.Fatal(\"a rehearsal writes no code\")\n}\n"
+        }
         "c" | "cpp" => "#include <stdlib.h>\nvoid test_rehearsal(void) { abort(); }\n",
         _ => "exit 1\n",
     }

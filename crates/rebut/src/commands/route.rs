@@ -30,9 +30,8 @@ pub async fn run(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
         }
         "evaluate" => evaluate::run(global, EvaluateArgs { path: text.into(), run, ..EvaluateArgs::default() }).await,
         "review" => review::run(global, ReviewArgs { file: Some(PathBuf::from(text)), run, ..ReviewArgs::default() }).await,
-        "solve" if rounds.is_some() || timeout.is_some() => {
-            Err(CliError::usage("solve has no --rounds and no --timeout").hint("`rebut solve --help` lists its flags; `--set solve.KEY=VALUE` changes its settings"))
-        }
+        "solve" if rounds.is_some() || timeout.is_some() => Err(CliError::usage("solve has no --rounds and no --timeout")
+            .hint("`rebut solve --help` lists its flags; `--set solve.KEY=VALUE` changes its settings")),
         "solve" => solve::run(global, SolveArgs { task: Some(text), context, run, ..SolveArgs::default() }).await,
         _ => ask::ask("decide", global, args).await,
     }

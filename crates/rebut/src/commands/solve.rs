@@ -52,7 +52,8 @@ pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
 /// What was typed, as changes of settings.
 fn settings(args: &SolveArgs) -> Result<Vec<String>, CliError> {
     let mut set = args.run.panel.set.clone();
-    let listed = |names: &mut dyn Iterator<Item = &str>| format!("[{}]", names.map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", "));
+    let listed =
+        |names: &mut dyn Iterator<Item = &str>| format!("[{}]", names.map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", "));
     if !args.phases.is_empty() {
         set.push(format!("solve.phases={}", listed(&mut args.phases.iter().map(String::as_str))));
     }
@@ -128,7 +129,8 @@ fn problem(named: &str) -> Result<Problem, CliError> {
 }
 
 fn answer(text: &str) -> Result<GivenAnswer, CliError> {
-    let bad = || CliError::usage(format!("`--answer {}` should look like `--answer edge_cases=\"empty input is an error\"`", on_one_line(text)));
+    let bad =
+        || CliError::usage(format!("`--answer {}` should look like `--answer edge_cases=\"empty input is an error\"`", on_one_line(text)));
     let (about, answer) = text.split_once('=').ok_or_else(bad)?;
     Ok(GivenAnswer { about: about.trim().to_owned(), answer: answer.trim().to_owned() })
 }

@@ -40,7 +40,9 @@ fn code_really_runs_is_reflected_on_and_is_scored_by_tests_nobody_saw() {
     let flags = ["Add two numbers.", "--tests", "t.py", "--hidden-tests", "h.py", "--entry", "add", "--code", "out.py"];
     let ran = rebut.run(&solve(&flags));
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
-    for expected in ["def add(a, b):\n    return a + b\n", "▸ C1 generator", "1 of 1 hold", "hidden tests: 1 of 2 hold", "learned: Read the verb."] {
+    for expected in
+        ["def add(a, b):\n    return a + b\n", "▸ C1 generator", "1 of 1 hold", "hidden tests: 1 of 2 hold", "learned: Read the verb."]
+    {
         assert!(ran.stdout.contains(expected), "{expected:?} is not in\n{}", ran.stdout);
     }
     assert_eq!(rebut.read("out.py"), GOOD);
@@ -108,7 +110,19 @@ fn a_gate_is_decided_from_another_process() {
     let rebut = Rebut::new();
     rebut.write("script.md", &reflexion());
     for (word, code) in [("approve", 0), ("reject", 7)] {
-        let mut started = rebut.start(&["solve", "Add.", "--judges", "generator", "-m", "script:script.md", "--phases", "proposal", "--gate", "proposal", "-q"]);
+        let mut started = rebut.start(&[
+            "solve",
+            "Add.",
+            "--judges",
+            "generator",
+            "-m",
+            "script:script.md",
+            "--phases",
+            "proposal",
+            "--gate",
+            "proposal",
+            "-q",
+        ]);
         started.until(|event| event["type"] == "gate.opened");
         let id = started.id.clone();
         rebut.expect(0, &[word, &id, "--reason", "seen"]);

@@ -137,7 +137,10 @@ solve_prompt!(
 /// How an agent should write tests in a language, so that the sandbox finds them.
 const TEST_HINTS: &[(&str, &str)] = &[
     ("python", "pytest functions (`def test_…`) in a file that begins with `from solution import *`"),
-    ("javascript", "node:test tests that load the code with `require(\"./solution\")`; the code exports what they call with `module.exports`"),
+    (
+        "javascript",
+        "node:test tests that load the code with `require(\"./solution\")`; the code exports what they call with `module.exports`",
+    ),
     ("rust", "`#[test]` functions in a file that begins with `use solution::*;`; what they call is `pub` in the code"),
     ("go", "`func Test…(t *testing.T)` in `package solution`; the code is in `package solution` too"),
     ("c", "functions `void test_…(void)` that call `assert`, in a file that includes \"solution.c\" and <assert.h>; no `main`"),
@@ -384,7 +387,10 @@ fn known(input: &Input, clarified: &[Clarification]) -> String {
     part("Tests that are given", &input.tests);
     part("Context", &input.context);
     part("Clarified before the work", &clarified_text(clarified));
-    part("Lessons of earlier debates that may help", &input.lessons.iter().map(|lesson| format!("- {}\n", on_one_line(lesson))).collect::<String>());
+    part(
+        "Lessons of earlier debates that may help",
+        &input.lessons.iter().map(|lesson| format!("- {}\n", on_one_line(lesson))).collect::<String>(),
+    );
     text.truncate(text.trim_end().len());
     if text.is_empty() { "(no tests are given, and nothing else is known)".to_owned() } else { text }
 }

@@ -25,8 +25,12 @@ use std::sync::Arc;
 pub async fn adversarial(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<Happened, Halt> {
     for round in 1..=case.config.adversarial_rounds {
         let found = attack(debate, case, ledger, round).await?;
-        let shown: Vec<Arc<str>> =
-            ledger.candidates.iter().filter(|one| found.iter().any(|(owner, _)| *owner == one.owner)).map(|one| one.owner.clone()).collect();
+        let shown: Vec<Arc<str>> = ledger
+            .candidates
+            .iter()
+            .filter(|one| found.iter().any(|(owner, _)| *owner == one.owner))
+            .map(|one| one.owner.clone())
+            .collect();
         defend(debate, case, ledger, round, &shown).await?;
         let all = ledger.candidates.iter().flat_map(|one| &one.attacks).filter(|one| one.round == round);
         let confirmed = all.filter(|one| matches!(one.state, AttackState::Confirmed | AttackState::Patched)).count();
@@ -37,7 +41,8 @@ pub async fn adversarial(debate: &Debate, case: &Case, ledger: &mut Ledger) -> R
     let count = |state: AttackState| ledger.candidates.iter().flat_map(|one| &one.attacks).filter(|one| one.state == state).count();
     let (open, patched) = (count(AttackState::Confirmed), count(AttackState::Patched));
     let (void, unshown) = (count(AttackState::Void), count(AttackState::NotReproduced));
-    let words = format!("{} attacks were confirmed and {patched} of them patched; {unshown} were not reproduced, {void} were void", open + patched);
+    let words =
+        format!("{} attacks were confirmed and {patched} of them patched; {unshown} were not reproduced, {void} were void", open + patched);
     Ok(Happened { words, as_expected: open == 0 })
 }
 
@@ -57,7 +62,9 @@ async fn attack(debate: &Debate, case: &Case, ledger: &mut Ledger, round: u32) -
         for attacked in reply.attacks {
             ledger.attacks += 1;
             let id = format!("A{}", ledger.attacks);
-            let Some((owner, code)) = ledger.labelled(&attacked.candidate).map(|one| (one.owner.clone(), one.code.clone())) else { continue };
+            let Some((owner, code)) = ledger.labelled(&attacked.candidate).map(|one| (one.owner.clone(), one.code.clone())) else {
+                continue;
+            };
             let trial = Trial { owner: owner.clone(), code, tests: attacked.test.clone(), style: None };
             let testing = step(format!("attack-test {id}"), Phase::Adversarial, round);
             let evidence = ledger.run(debate, case, &testing, vec![trial]).await?.pop().unwrap_or_default();
@@ -101,9 +108,12 @@ async fn defend(debate: &Debate, case: &Case, ledger: &mut Ledger, round: u32, h
 async fn rule(debate: &Debate, case: &Case, ledger: &mut Ledger, round: u32, owner: &Arc<str>, reply: &Defence) -> Result<(), Halt> {
     let source = Source::new(&case.source());
     let Some(candidate) = ledger.of(owner).cloned() else { return Ok(()) };
-    let contested: Vec<(&Attack, &str)> = reply.answers.iter().filter(|answer| answer.verdict == Stand::Contest && source.holds(&answer.quote)).filter_map(|answer| {
-        Some((candidate.open_attacks().find(|attack| attack.id == answer.attack)?, answer.quote.as_str()))
-    }).collect();
+    let contested: Vec<(&Attack, &str)> = reply
+        .answers
+        .iter()
+        .filter(|answer| answer.verdict == Stand::Contest && source.holds(&answer.quote))
+        .filter_map(|answer| Some((candidate.open_attacks().find(|attack| attack.id == answer.attack)?, answer.quote.as_str())))
+        .collect();
     let blue = case.seats.blue.as_ref().map_or(owner, |blue| &blue.name);
     let judge = case.seats.judge.as_ref().filter(|judge| judge.name != *owner && judge.name != *blue);
     let (Some(judge), false) = (judge, contested.is_empty()) else { return Ok(()) };

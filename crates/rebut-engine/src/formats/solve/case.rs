@@ -56,7 +56,8 @@ impl Input {
         }
         input.language = input.language.trim().to_lowercase();
         if !LANGUAGES.contains(&input.language.as_str()) {
-            let meant = nearest(&input.language, LANGUAGES.iter().copied()).map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+            let meant =
+                nearest(&input.language, LANGUAGES.iter().copied()).map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
             return Err(format!("there is no language `{}`; {meant}Known: {}", on_one_line(&input.language), LANGUAGES.join(", ")));
         }
         Ok(input)

@@ -6,7 +6,7 @@ use super::{
     case::Phase,
     evidence::Evidence,
     ledger::{Choice, Happened, Ledger, Trial, step},
-    replies::{Rated, Ranking},
+    replies::{Ranking, Rated},
     seats::voters,
 };
 use crate::{
@@ -91,7 +91,8 @@ async fn contrast(debate: &Debate, case: &Case, ledger: &mut Ledger, able: &[Can
 async fn rate(debate: &Debate, case: &Case, ledger: &mut Ledger, able: &[Candidate]) -> Result<(), Halt> {
     let (Some(judge), false) = (&case.seats.judge, able.is_empty()) else { return Ok(()) };
     let shown: Vec<&Candidate> = able.iter().collect();
-    let heard = debate.round(&step("rubric", Phase::Convergence, 2), [judge], |agent, notes| case.rate(debate, agent, notes, &shown)).await?;
+    let heard =
+        debate.round(&step("rubric", Phase::Convergence, 2), [judge], |agent, notes| case.rate(debate, agent, notes, &shown)).await?;
     ledger.rubric = heard.said.into_iter().flat_map(|said| said.reply.scores).collect();
     Ok(())
 }
@@ -219,7 +220,8 @@ mod tests {
 
     #[test]
     fn evidence_decides_who_may_win() {
-        let labels = |candidates: &[Candidate]| contestants(candidates, true).iter().map(|one| one.label.clone()).collect::<Vec<_>>().join(" ");
+        let labels =
+            |candidates: &[Candidate]| contestants(candidates, true).iter().map(|one| one.label.clone()).collect::<Vec<_>>().join(" ");
         let rows = [
             (vec![candidate("C1", 3, 3, false), candidate("C2", 2, 3, false)], "C1"),
             (vec![candidate("C1", 3, 3, true), candidate("C2", 2, 3, false)], "C1"),

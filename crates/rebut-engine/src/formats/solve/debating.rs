@@ -181,7 +181,8 @@ pub async fn attempt(
 ) -> Result<Result<Tested, Vec<String>>, Halt> {
     let trial = |tests: &str, style| Trial { owner: before.owner.clone(), code: code.to_owned(), tests: tests.to_owned(), style };
     let named = |what: &str| Step { name: format!("{} check {what}", at.name), ..at.clone() };
-    let given = ledger.run(debate, case, &named("given"), vec![trial(&case.input.tests, case.input.style)]).await?.pop().unwrap_or_default();
+    let given =
+        ledger.run(debate, case, &named("given"), vec![trial(&case.input.tests, case.input.style)]).await?.pop().unwrap_or_default();
     // Own tests that never ran on the code before can show no break.
     let own_tests = if before.own == Evidence::NoTests { "" } else { &before.own_tests };
     let own = ledger.run(debate, case, &named("own"), vec![trial(own_tests, None)]).await?.pop().unwrap_or_default();

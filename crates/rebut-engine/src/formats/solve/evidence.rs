@@ -94,7 +94,12 @@ impl Evidence {
             }
         }
         if ran.tests.is_empty() || ran.distrust.is_some() {
-            let _ = write!(text, "\nIt ended: {}\n{}", end_words(&ran.end), tail(if ran.stderr.trim().is_empty() { &ran.stdout } else { &ran.stderr }));
+            let _ = write!(
+                text,
+                "\nIt ended: {}\n{}",
+                end_words(&ran.end),
+                tail(if ran.stderr.trim().is_empty() { &ran.stdout } else { &ran.stderr })
+            );
         }
         text
     }

@@ -4,6 +4,7 @@ mod asking;
 mod attacking;
 pub mod candidates;
 pub mod case;
+mod checking;
 mod clarifying;
 mod converging;
 mod debating;
@@ -168,7 +169,14 @@ async fn hold_one(debate: &Debate, case: &mut Case, ledger: &mut Ledger, phase: 
 }
 
 /// What follows a phase: hooks, what the next one is told, and a gate.
-async fn close(debate: &Debate, case: &mut Case, ledger: &mut Ledger, phase: Phase, expected: String, happened: Happened) -> Result<(), Halt> {
+async fn close(
+    debate: &Debate,
+    case: &mut Case,
+    ledger: &mut Ledger,
+    phase: Phase,
+    expected: String,
+    happened: Happened,
+) -> Result<(), Halt> {
     if case.config.cognitive_planning {
         let met = if happened.as_expected { "as expected" } else { "not as expected: plan for that" };
         case.so_far = format!("The phase before, {}, expected: {expected}. What happened: {} ({met}).", phase.name(), happened.words);
@@ -192,7 +200,10 @@ async fn hook(debate: &Debate, case: &Case, ledger: &mut Ledger, phase: Phase, a
         let job = case.job(candidate.code.clone(), Work::Command(Command { argv: argv.to_vec(), files: Vec::new() }));
         let completed = debate.run(&running, &owner, &job).await?;
         let (passed, said) = match completed.result() {
-            Ok(ran) => (Some(ran.end == End::Exited(0)), format!("{}: {}", evidence::end_words(&ran.end), evidence::tail(&[&*ran.stdout, &*ran.stderr].join("\n")))),
+            Ok(ran) => (
+                Some(ran.end == End::Exited(0)),
+                format!("{}: {}", evidence::end_words(&ran.end), evidence::tail(&[&*ran.stdout, &*ran.stderr].join("\n"))),
+            ),
             Err(refused) => (None, refused.to_string()),
         };
         if passed == Some(false) {

@@ -34,7 +34,14 @@ pub(super) fn so_far(ledger: &Ledger) -> String {
     for one in &ledger.candidates {
         let open = one.open_attacks().count();
         // Writing to a String cannot fail.
-        let _ = write!(text, "\n{} version {}: given tests {}, own tests {}, {open} attacks stand", one.label, one.version, one.given.words(), one.own.words());
+        let _ = write!(
+            text,
+            "\n{} version {}: given tests {}, own tests {}, {open} attacks stand",
+            one.label,
+            one.version,
+            one.given.words(),
+            one.own.words()
+        );
     }
     if let Some(choice) = &ledger.choice
         && let Some(one) = ledger.of(&choice.owner)
@@ -144,11 +151,19 @@ fn write_phases(text: &mut String, result: &SolveResult) {
     }
     for one in &result.clarified {
         let answer = one.answer.as_deref().unwrap_or("(nobody could say)");
-        let _ = writeln!(text, "\n- asked ({}): {} — {}: {}", one.category.as_str(), for_markdown(&one.question), for_markdown(&one.by), for_markdown(answer));
+        let _ = writeln!(
+            text,
+            "\n- asked ({}): {} — {}: {}",
+            one.category.as_str(),
+            for_markdown(&one.question),
+            for_markdown(&one.by),
+            for_markdown(answer)
+        );
     }
     for hook in &result.hooks {
         let passed = hook.passed.map_or("did not run", |passed| if passed { "passed" } else { "failed" });
-        let _ = writeln!(text, "\n- hook after {} on {}: {passed}: {}", hook.after, for_markdown(&hook.candidate), for_markdown(&hook.said));
+        let _ =
+            writeln!(text, "\n- hook after {} on {}: {passed}: {}", hook.after, for_markdown(&hook.candidate), for_markdown(&hook.said));
     }
     for refusal in &result.refusals {
         let _ = writeln!(text, "\n- refused: {}", for_markdown(refusal));
@@ -157,20 +172,38 @@ fn write_phases(text: &mut String, result: &SolveResult) {
         let _ = writeln!(text, "\n- lesson given: {}", for_markdown(lesson));
     }
     for lesson in &result.lessons_drawn {
-        let _ = writeln!(text, "\n- lesson drawn by {}: {} ({})", for_markdown(&lesson.by), for_markdown(&lesson.lesson), for_markdown(&lesson.applies_to));
+        let _ = writeln!(
+            text,
+            "\n- lesson drawn by {}: {} ({})",
+            for_markdown(&lesson.by),
+            for_markdown(&lesson.lesson),
+            for_markdown(&lesson.applies_to)
+        );
     }
 }
 
 fn write_candidate(text: &mut String, one: &CandidateResult) {
     let _ = writeln!(text, "\n## {} by {}, version {}\n", one.label, for_markdown(&one.owner), one.version);
     let _ = writeln!(text, "{}\n", for_markdown(&one.approach));
-    let _ = writeln!(text, "- given tests: {}, after {} attempts: {}", for_markdown(&one.tests_words), one.attempts, for_markdown(&one.attempts_ended));
+    let _ = writeln!(
+        text,
+        "- given tests: {}, after {} attempts: {}",
+        for_markdown(&one.tests_words),
+        one.attempts,
+        for_markdown(&one.attempts_ended)
+    );
     let _ = writeln!(text, "- tests of its author: {}", for_markdown(&one.own_tests_words));
     if let Some(quality) = one.quality {
         let _ = writeln!(text, "- rated {quality:.3} by the judge");
     }
     for reflected in &one.reflections {
-        let _ = writeln!(text, "- after attempt {}: {} → {}", reflected.attempt, for_markdown(&reflected.root_cause), for_markdown(&reflected.what_to_change));
+        let _ = writeln!(
+            text,
+            "- after attempt {}: {} → {}",
+            reflected.attempt,
+            for_markdown(&reflected.root_cause),
+            for_markdown(&reflected.what_to_change)
+        );
     }
     for claim in &one.claims {
         let blocks = if one.blocked_by.contains(&claim.id.0) { ", **blocks it**" } else { "" };
@@ -188,7 +221,8 @@ fn write_vote(text: &mut String, result: &SolveResult) {
         text.push_str("\n## Where they differ\n\n");
     }
     for one in &result.differences {
-        let _ = writeln!(text, "- {}: holds for {}; not for {}", for_markdown(&one.test), one.holds_for.join(", "), one.fails_for.join(", "));
+        let _ =
+            writeln!(text, "- {}: holds for {}; not for {}", for_markdown(&one.test), one.holds_for.join(", "), one.fails_for.join(", "));
     }
     let Some(count) = &result.vote else { return };
     let _ = writeln!(text, "\n## Vote, {}\n", count.method);

@@ -155,7 +155,8 @@ impl SolveResult {
     /// One sentence.
     pub fn summary(&self) -> String {
         let Some(winner) = self.winning() else { return "nobody wrote any code".to_owned() };
-        let mut parts = vec![format!("{} ({}) of {} candidates, {}", winner.label, on_one_line(&winner.owner), self.candidates.len(), self.chosen)];
+        let mut parts =
+            vec![format!("{} ({}) of {} candidates, {}", winner.label, on_one_line(&winner.owner), self.candidates.len(), self.chosen)];
         parts.push(format!("given tests: {}", self.tests_words));
         if self.hidden_words != Evidence::NoTests.words() {
             parts.push(format!("hidden tests: {}", self.hidden_words));

@@ -35,7 +35,8 @@ pub async fn evolve(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result
         run_tests(debate, case, ledger, &testing, &authors, Which::Own).await?;
         record_all(debate, case, ledger, &writing, &authors).await?;
         // Whoever was missing now is not asked to mend what it did not write.
-        let failed = |agent: &&Agent| authors.contains(&agent.name) && ledger.of(&agent.name).is_some_and(|one| one.own.passed() == Some(false));
+        let failed =
+            |agent: &&Agent| authors.contains(&agent.name) && ledger.of(&agent.name).is_some_and(|one| one.own.passed() == Some(false));
         writers.retain(failed);
         if writers.is_empty() {
             break;
