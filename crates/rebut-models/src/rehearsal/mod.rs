@@ -14,6 +14,7 @@ mod program;
 mod propose;
 mod rebuttal;
 mod review;
+mod solve;
 mod speech;
 mod split;
 mod table;
@@ -54,6 +55,7 @@ impl Model for RehearsalModel {
             "review_argument" => Ok(review::argue(request.prompt)),
             "review_rebuttal" => Ok(review::rebut(request.prompt)),
             "review_verdict" => Ok(review::judge(request.prompt)),
+            solved if solved.starts_with("solve_") => solve::answer(solved, request.agent, request.prompt),
             other => Err(Fault::new(
                 FaultKind::Unavailable,
                 format!("the built-in rehearsal cannot play a `{other}` turn; give this agent a model or a script"),

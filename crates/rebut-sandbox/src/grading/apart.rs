@@ -9,6 +9,7 @@ use crate::{Given, Jail, Limits, Spec, languages::Toolchain};
 use rebut_engine::sandbox::{End, Job, Ran, Refused, Style, TestVerdict, Tests};
 use serde::Deserialize;
 use std::{path::PathBuf, time::Duration};
+use tokio::time::Instant;
 
 /// How a language's tests run apart: the programs of both sides and how they are started.
 pub(super) struct Kit {
@@ -55,12 +56,12 @@ pub(super) async fn run(kit: &Kit, jail: &Jail, tools: &Toolchain, job: &Job, te
 }
 
 async fn run_with(kit: &Kit, jail: &Jail, tools: &Toolchain, job: &Job, tests: &Tests) -> Result<Ran, Refused> {
-    let time = Time::new(job.seconds);
+    let mut time = Time::new(job.seconds);
     let mut book = Book::default();
     let mut words = String::new();
     for _ in 0..SESSIONS {
         let before = book.settled();
-        let again = session(kit, jail, tools, job, tests, &time, &mut book, &mut words).await?;
+        let again = session(kit, jail, tools, job, tests, &mut time, &mut book, &mut words).await?;
         if book.is_over() {
             break;
         }
@@ -103,12 +104,14 @@ async fn session(
     tools: &Toolchain,
     job: &Job,
     tests: &Tests,
-    time: &Time,
+    time: &mut Time,
     book: &mut Book,
     words: &mut String,
 ) -> Result<Again, Refused> {
     let (code_side, tests_side) = (code_spec(kit, tools, job, time), tests_spec(kit, tools, tests, time));
+    let asked = Instant::now();
     let mut pair = Pair::start(jail, code_side, tests_side).await?;
+    time.excuse(asked.elapsed());
     let nonce = super::nonce();
     let order = serde_json::json!({ "nonce": nonce, "style": tests.style, "skip": book.settled() });
     let told = pair.tell(order.to_string().as_bytes()).await;

@@ -160,6 +160,11 @@ impl Time {
         self.end = self.start + all;
     }
 
+    /// Waiting for a place is not the code's time.
+    fn excuse(&mut self, waited: Duration) {
+        self.end += waited;
+    }
+
     fn left(&self) -> Duration {
         self.end.saturating_duration_since(Instant::now())
     }

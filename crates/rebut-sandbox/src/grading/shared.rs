@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{Ended, Given, Jail, Limits, Spec, languages::Toolchain};
 use rebut_engine::sandbox::{End, Job, Ran, Refused, TestVerdict, Tests};
-use tokio::io::AsyncWriteExt;
+use tokio::{io::AsyncWriteExt, time::Instant};
 
 /// What is built, and what is run for each test.
 pub(super) struct Plan {
@@ -65,7 +65,7 @@ pub(super) async fn run(
         }
         book.hear(Said::Begin { number });
         let left = plan.names.len() - number;
-        let (verdict, words) = one(jail, tools, &plan, &built, name, &time, left).await?;
+        let (verdict, words) = one(jail, tools, &plan, &built, name, &mut time, left).await?;
         let output = if verdict == TestVerdict::Pass { String::new() } else { words.clone() };
         stderr = tail(&format!("{stderr}{words}"), 8 << 10);
         book.hear(Said::End { number, verdict, output });
@@ -102,15 +102,17 @@ async fn one(
     plan: &Plan,
     built: &[Given],
     name: &str,
-    time: &Time,
+    time: &mut Time,
     left: usize,
 ) -> Result<(TestVerdict, String), Refused> {
-    let wall = time.for_test(left).saturating_duration_since(tokio::time::Instant::now());
+    let wall = time.for_test(left).saturating_duration_since(Instant::now());
     let argv = plan.run.iter().map(|word| word.replace("{test}", name)).collect();
     let read_only = plan.files.iter().chain(built).cloned().collect();
     let limits = Limits { wall, ..tools.run_limits(wall) };
+    let asked = Instant::now();
     let mut cell =
         jail.spawn(Spec { argv, read_only, folders: tools.folders.clone(), env: tools.env(), limits, ..Spec::default() }).await?;
+    time.excuse(asked.elapsed());
     let nonce = super::nonce();
     let line = format!("{nonce}\n");
     let input = cell.stdin.take();

@@ -65,7 +65,12 @@ pub(super) fn build(order: &Order, owner: &Owner, read_only: &[Given], writable:
 /// A mount namespace of our own. Whoever is not root needs a user namespace for it, in which they are who they were.
 fn enter_namespace(owner: &Owner) -> Result<(), String> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
-    sys::leave_namespaces(!owner.is_dropped).map_err(during("cannot make a namespace"))?;
+    let what = if owner.is_dropped { "cannot make a mount namespace" } else { "cannot make a user namespace" };
+    sys::leave_namespaces(!owner.is_dropped).map_err(|error| match error.raw_os_error() {
+        // The kernel's own words for it are "no space left on device".
+        Some(libc::ENOSPC) => format!("{what}: the system's limit on them is reached, or 0"),
+        _ => format!("{what}: {error}"),
+    })?;
     if !owner.is_dropped {
         let write = |file: &str, text: String| fs::write(format!("/proc/self/{file}"), text).map_err(during("cannot map the user"));
         write("setgroups", "deny".to_owned())?;

@@ -52,6 +52,19 @@ async fn a_dropped_cell_is_gone_and_gives_its_place_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_cell_whose_warden_was_killed_is_gone_and_says_so() {
+    let jail = Jail::prove(inner()).await.expect("this machine holds cells");
+    let cell = jail.spawn(shell("sleep 600")).await.expect("a cell");
+    let held = descendants(std::process::id());
+    let is_warden = |pid: &&u32| fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with("warden\0"));
+    let warden = held.keys().find(is_warden).expect("a warden");
+    let warden = rustix::process::Pid::from_raw(i32::try_from(*warden).expect("a number")).expect("not zero");
+    rustix::process::kill_process(warden, rustix::process::Signal::KILL).expect("it was alive");
+    assert_eq!(cell.end().await.end, End::Resource("the cell was ended from outside".to_owned()));
+    wait_until_gone(&held);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_left_of_a_process_that_was_killed() {
     if std::env::var_os(HOLDER).is_some() {
         hold().await;

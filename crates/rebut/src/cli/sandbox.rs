@@ -2,7 +2,7 @@
 
 use super::JsonArg;
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
-use rebut_engine::sandbox::LANGUAGES;
+use rebut_engine::sandbox::{LANGUAGES, Style};
 use std::path::PathBuf;
 
 /// What can be done with the sandbox.
@@ -12,6 +12,41 @@ pub enum SandboxCommand {
     Check(JsonArg),
     /// Run a file of code where it can do no harm
     Run(SandboxRunArgs),
+    /// Run tests against a file of code, which has no say in their results
+    Test(SandboxTestArgs),
+}
+
+/// How tests can be written, by name.
+pub const TEST_STYLES: &[(&str, Style)] = &[
+    ("asserts", Style::Asserts),
+    ("pytest", Style::Pytest),
+    ("unittest", Style::Unittest),
+    ("node-test", Style::NodeTest),
+    ("cargo-test", Style::CargoTest),
+    ("go-test", Style::GoTest),
+    ("program", Style::Program),
+];
+
+/// Arguments of `sandbox test`.
+#[derive(Args, Debug)]
+pub struct SandboxTestArgs {
+    /// The language of the code
+    #[arg(long, value_name = "LANGUAGE", value_parser = PossibleValuesParser::new(LANGUAGES))]
+    pub lang: String,
+    /// The file with the tests
+    #[arg(long, value_name = "FILE")]
+    pub tests: PathBuf,
+    /// The file with the code
+    pub file: PathBuf,
+    /// How the tests are written; by default it is found out from their text
+    #[arg(long, value_name = "STYLE", value_parser = PossibleValuesParser::new(TEST_STYLES.iter().map(|(name, _)| *name)))]
+    pub style: Option<String>,
+    /// The most seconds all tests together may run; building has limits of its own
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub seconds: u32,
+    /// Print what came of it as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `sandbox run`.

@@ -1,4 +1,6 @@
-//! `sandbox check` and `sandbox run`: whether this machine can hold untrusted code, and holding some.
+//! `sandbox check`, `sandbox run` and `sandbox test`: whether this machine can hold untrusted code, and holding some.
+
+mod test;
 
 use crate::{
     app,
@@ -24,6 +26,7 @@ pub async fn run(global: &GlobalArgs, command: SandboxCommand) -> Result<u8, Cli
     match command {
         SandboxCommand::Check(args) => check(global, &args).await,
         SandboxCommand::Run(args) => run_file(args).await,
+        SandboxCommand::Test(args) => test::run(global, args).await,
     }
 }
 

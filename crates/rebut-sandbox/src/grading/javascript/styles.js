@@ -64,10 +64,11 @@ const asserts = {
   },
   async run(plan) {
     tell("collected", { names: plan.names });
-    Object.assign(globalThis, { require: requireFor, __default: defaultOf, solution, assert });
+    Object.assign(globalThis, { require: requireFor, __default: defaultOf, assert });
     // A name that JavaScript has itself stays so, or the code could replace what the tests judge with.
     const offered = typeof solution === "function" ? { [solution.name]: solution, ...solution } : solution;
     for (const name of Object.keys(offered)) if (!(name in globalThis)) globalThis[name] = offered[name];
+    globalThis.solution ??= solution;
     let number = 0;
     let unprepared = null;
     for (const part of plan.parts) {

@@ -1,6 +1,6 @@
 """The process of the tests: lists them, runs them against stand-ins for the code, and tells the host how each one went."""
 
-import ast, contextlib, unittest
+import ast, unittest
 
 STRICT = True
 NAMED = "/in/tests.py"
@@ -17,8 +17,8 @@ class Host:
         kind, payload = self.wire.receive()
         self.order = json.loads(payload)
 
-    def say(self, what, **more):
-        self.wire.send("H", json.dumps({"nonce": self.order["nonce"], "say": what, **more}).encode())
+    def say(self, word, **more):
+        self.wire.send("H", json.dumps({"nonce": self.order["nonce"], "say": word, **more}).encode())
 
 
 class Run:
@@ -111,7 +111,7 @@ def offered_names(used, names):
     the code that they use. The same with names of modules.
     """
     builtin = {name for name in names if hasattr(builtins, name)}
-    own = set(names) - builtin - {"solution", "tests"}
+    own = set(names) - builtin
     meant = used & builtin
     return own | (meant if len(meant) == 1 and not used & (own - MODULES) else set())
 

@@ -84,7 +84,7 @@ def pytest_missing():
 
 
 def names_for(module):
-    space = {"__name__": "tests", "__builtins__": builtins, "math": importlib.import_module("math")}
+    space = {"__name__": "tests", "__builtins__": builtins, "math": importlib.import_module("math"), "solution": module}
     for name, came in vars(module)["__rebut_names__"].items():
         found = genuine(name, came)
         if found is PEER_OWN:
@@ -92,7 +92,7 @@ def names_for(module):
                 space[name] = getattr(module, name)
         elif found is not None:
             space[name] = found
-    return {**space, "solution": module}
+    return space
 
 
 def asserts(run, text, tree, module):

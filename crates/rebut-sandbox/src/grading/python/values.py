@@ -137,8 +137,11 @@ class Packer:
         except Exception:
             pass
         cause = value.__cause__
-        own = None if isinstance(self.class_of(type(value)), str) else self.peer.number(value)
-        return ["e", self.class_of(type(value)), [self(a) for a in value.args], words, trace, own, None if cause is None else self.exception(cause)]
+        kind = self.class_of(type(value))
+        own = None if isinstance(kind, str) else self.peer.number(value)
+        held = [[k, v] for k, v in getattr(value, "__dict__", {}).items() if own is None and (v is None or type(v) in (str, int, float, bool))]
+        cause = None if cause is None else self.exception(cause)
+        return ["e", kind, [self(a) for a in value.args], words, trace, own, cause, [[k, self(v)] for k, v in held if not k.startswith("__")]]
 
 
 def own_part(trace):
@@ -245,7 +248,7 @@ class Unpacker:
             raise ValueError("a class nobody knows: %r" % name)
         return found
 
-    def exception(self, kind, args, words, trace, number, cause):
+    def exception(self, kind, args, words, trace, number, cause, held):
         kind, args = self.class_of(kind), self.many(args)
         if not issubclass(kind, BaseException):
             raise ValueError("an exception that is none")
@@ -256,11 +259,12 @@ class Unpacker:
         def make():
             try:
                 made = kind.__new__(kind, *args)
-                builtin = next(base for base in kind.__mro__ if not isinstance(base, Meta))
-                builtin.__init__(made, *args)
-                made.args = tuple(args)
             except TypeError:
                 return RuntimeError("%s: %s" % (kind.__name__, words))
+            with contextlib.suppress(TypeError):
+                next(base for base in kind.__mro__ if not isinstance(base, Meta)).__init__(made, *args)
+            made.args = tuple(args)
+            local(made).update((str(name), self(value)) for name, value in held)
             if number is not None:
                 local(made).update(__rebut__=number, __rebut_words__=str(words))
             return made

@@ -4,7 +4,7 @@ Both processes hold this text. Neither believes the other's objects: an object t
 a stand-in for it whose operations run there. The side of the tests (STRICT) never lets such an object decide a comparison with plain data.
 """
 
-import asyncio, base64, builtins, collections, datetime, decimal, fractions, functools, importlib, inspect, io, json, os
+import asyncio, base64, builtins, collections, contextlib, datetime, decimal, fractions, functools, importlib, inspect, io, json, os
 import struct, sys, threading, traceback, types, weakref
 
 STRICT = False

@@ -41,7 +41,8 @@ mod tests {
 
     #[test]
     fn tests_are_found() {
-        let text = "package solution\n// func TestNo(t *testing.T)\nfunc TestA(t *testing.T) {}\nfunc TestMain(m *testing.M) {}\nfunc Testing() {}\nfunc Test_b(t *testing.T) {}";
+        let text = "package solution\n// func TestNo(t *testing.T)\nfunc TestA(t *testing.T) {}\n\
+                    func TestMain(m *testing.M) {}\nfunc Testing() {}\nfunc Test_b(t *testing.T) {}";
         assert_eq!(find(text), (vec!["TestA".to_owned(), "Test_b".to_owned()], Some("solution".to_owned())));
     }
 }

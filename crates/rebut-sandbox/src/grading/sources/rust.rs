@@ -9,12 +9,13 @@ use rebut_engine::sandbox::{Job, Tests};
 
 /// What is built and run.
 pub(in super::super) fn plan(job: &Job, tests: &Tests, tools: &Toolchain) -> Result<Plan, String> {
+    check_words(&job.code, &tests.text)?;
     let text = open(&tests.text);
     let found = find(&text);
     let names: Vec<String> = found.iter().map(|test| test.path.clone()).collect();
     let together = tests.text.contains("super::");
-    let rustc = |words: &[&str]| -> Vec<String> {
-        let always = ["--edition", "2021", "-C", "debuginfo=0", "--cfg", "test", "-A", "warnings", "-L", "."];
+    let rustc = |edition: &'static str, words: &[&str]| -> Vec<String> {
+        let always = ["--edition", edition, "-C", "debuginfo=0", "--cfg", "test", "-A", "warnings", "-L", "."];
         std::iter::once(tools.program.display().to_string()).chain(always.iter().chain(words).map(|word| (*word).to_owned())).collect()
     };
     // Without `unsafe` the code can neither run before main nor look into the memory of the harness.
@@ -28,20 +29,43 @@ pub(in super::super) fn plan(job: &Job, tests: &Tests, tools: &Toolchain) -> Res
             format!("{}\n{text}\n", job.code)
         };
         let words = [&library[..], &["--crate-name", "checks", "checks.rs"]].concat();
-        steps.push(Step { argv: rustc(&words), files: vec![Given::text("checks.rs", root)], makes: vec!["libchecks.rlib"] });
+        steps.push(Step { argv: rustc("2024", &words), files: vec![Given::text("checks.rs", root)], makes: vec!["libchecks.rlib"] });
     } else {
         let words = [&library[..], &["--crate-name", "solution", "solution.rs"]].concat();
         steps.push(Step {
-            argv: rustc(&words),
+            argv: rustc("2024", &words),
             files: vec![Given::text("solution.rs", job.code.as_str())],
             makes: vec!["libsolution.rlib"],
         });
         let words = ["--crate-type", "lib", "--crate-name", "checks", "--extern", "solution=libsolution.rlib", "checks.rs"];
-        steps.push(Step { argv: rustc(&words), files: vec![Given::text("checks.rs", text)], makes: vec!["libchecks.rlib"] });
+        steps.push(Step { argv: rustc("2024", &words), files: vec![Given::text("checks.rs", text)], makes: vec!["libchecks.rlib"] });
     }
     let words = ["--crate-name", "harness", "--extern", "checks=libchecks.rlib", "-o", "harness", "harness.rs"];
-    steps.push(Step { argv: rustc(&words), files: vec![Given::text("harness.rs", harness(&found))], makes: vec!["harness"] });
+    steps.push(Step { argv: rustc("2021", &words), files: vec![Given::text("harness.rs", harness(&found))], makes: vec!["harness"] });
     Ok(Plan { names, steps, run: vec!["/in/harness".to_owned(), "{test}".to_owned()], files: Vec::new() })
+}
+
+/// Macros of the standard library that tests judge with.
+const JUDGING: &[&str] =
+    &["assert", "assert_eq", "assert_ne", "debug_assert", "debug_assert_eq", "debug_assert_ne", "matches", "panic", "vec", "format"];
+
+/// Code must not give another meaning to what the tests judge with, nor be equal to what is of another type.
+fn check_words(code: &str, tests: &str) -> Result<(), String> {
+    let used: Vec<&str> = tokens(tests, Dialect::Rust).iter().map(|word| word.text).filter(|word| JUDGING.contains(word)).collect();
+    let words = tokens(code, Dialect::Rust);
+    for (index, word) in words.iter().enumerate() {
+        let next = words.get(index + 1).map_or("", |next| next.text);
+        if used.contains(&word.text) && next != "!" {
+            return Err(format!("the code gives `{}!` another meaning, and the tests use it", word.text));
+        }
+        if matches!(word.text, "PartialEq" | "PartialOrd") && matches!(next, "<" | "as") {
+            return Err(format!(
+                "the code has a type of its own that is compared with other types (`{}<…>`): it could be equal to everything",
+                word.text
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// One test function.
@@ -137,6 +161,23 @@ fn harness(found: &[Test]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_code_does_not_change_what_tests_judge_with() {
+        let tests = "#[test] fn a() { assert_eq!(f(), 1); }";
+        let rows = [
+            ("pub fn f() -> i32 { assert_eq!(1, 1); 1 }", true),
+            ("#[derive(PartialEq, Debug)] pub struct A; impl PartialEq for B { }", true),
+            ("#[macro_export] macro_rules! assert_eq { ($($t:tt)*) => {} }", false),
+            ("pub use std::stringify as assert_eq;", false),
+            ("make!(assert_eq);", false),
+            ("impl PartialEq<i32> for Any { fn eq(&self, _: &i32) -> bool { true } }", false),
+            ("use std::cmp::PartialEq as P;", false),
+        ];
+        for (code, fine) in rows {
+            assert_eq!(check_words(code, tests).is_ok(), fine, "{code}");
+        }
+    }
 
     #[test]
     fn tests_are_found_by_their_paths_and_opened() {

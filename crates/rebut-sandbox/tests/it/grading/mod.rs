@@ -23,10 +23,6 @@ impl<'a> Run<'a> {
         Self { language, code, tests, style: None, seconds: 30 }
     }
 
-    fn style(self, style: Style) -> Self {
-        Self { style: Some(style), ..self }
-    }
-
     fn seconds(self, seconds: u32) -> Self {
         Self { seconds, ..self }
     }
@@ -38,10 +34,39 @@ impl<'a> Run<'a> {
     }
 }
 
+/// One part of a file of cases: `=== title`, the code, and after `--- tests` its tests.
+struct Case<'a> {
+    title: &'a str,
+    code: &'a str,
+    tests: &'a str,
+}
+
+fn cases(text: &str) -> Vec<Case<'_>> {
+    let parts = text.strip_prefix("=== ").expect("a file of cases begins with a title").split("\n=== ");
+    let found = parts.map(|part| {
+        let (title, body) = part.split_once('\n').expect("a title is a line");
+        let (code, tests) = body.split_once("\n--- tests\n").unwrap_or((body, ""));
+        Case { title, code, tests }
+    });
+    found.collect()
+}
+
+/// The style a title names; none where it is to be found out.
+fn style(name: &str) -> Option<Style> {
+    (name != "found out").then(|| serde_json::from_value(name.into()).expect("a style"))
+}
+
 fn sandbox() -> BubbleSandbox {
     BubbleSandbox::new(inner())
 }
 
 fn verdicts(ran: &Ran) -> Vec<TestVerdict> {
     ran.tests.iter().map(|test| test.verdict).collect()
+}
+
+#[test]
+fn the_same_as_an_ordinary_user() {
+    for test in ["python::honest_code_passes_in_each_style_and_wrong_code_in_none", "forgeries::no_python_break_passes"] {
+        crate::users::as_ordinary_user(&format!("grading::{test}"));
+    }
 }

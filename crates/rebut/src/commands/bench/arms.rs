@@ -1,7 +1,7 @@
 //! Who writes the programs of a bench: one row for each arm.
 
 use crate::problems::{Form, Problem, python};
-use rebut_engine::formats::{arms::program::Wanted, question::Input};
+use rebut_engine::formats::{arms::program::Wanted, question::Input, solve};
 use serde_json::{Value, json};
 
 /// One way to get a program for a problem.
@@ -32,8 +32,8 @@ pub struct Debated {
     pub program: fn(&Value) -> Option<&str>,
 }
 
-/// One agent without a side.
-const ALONE: &[&str] = &["neutral"];
+/// One agent that writes code.
+const ALONE: &[&str] = &["generator"];
 
 /// Every arm there is.
 pub const ARMS: &[Arm] = &[
@@ -41,7 +41,7 @@ pub const ARMS: &[Arm] = &[
     Arm { name: "broken", how: How::Made(broken) },
     Arm { name: "single", how: How::Debated(Debated { format: "single", usual: ALONE, input: asked, program: chosen }) },
     Arm { name: "poll", how: How::Debated(Debated { format: "poll", usual: ALONE, input: asked, program: chosen }) },
-    Arm { name: "solve", how: How::Debated(Debated { format: "solve", usual: ALONE, input: solved, program: winner }) },
+    Arm { name: "solve", how: How::Debated(Debated { format: "solve", usual: &solve::ROLES, input: solved, program: winner }) },
 ];
 
 impl Arm {
@@ -95,7 +95,7 @@ fn chosen(result: &Value) -> Option<&str> {
 }
 
 fn winner(result: &Value) -> Option<&str> {
-    result.get("code").and_then(Value::as_str)
+    result.get("code").and_then(Value::as_str).filter(|code| !code.trim().is_empty())
 }
 
 /// A program with what its record gives it to begin with. Only the beginning of a file may reach into the future.

@@ -1,0 +1,48 @@
+//! `sandbox test`: tests against a file of code, one line for each.
+
+use super::read;
+use crate::{
+    app,
+    cli::{GlobalArgs, SandboxTestArgs, TEST_STYLES},
+    error::CliError,
+    output,
+    paint::Paint,
+};
+use rebut_engine::{
+    clean::{for_people, on_one_line},
+    sandbox::{Job, Ran, Sandbox, TestRun, TestVerdict, Tests, Work},
+};
+
+/// `rebut sandbox test`. Exit code 0 only when there are tests and all of them hold.
+pub async fn run(global: &GlobalArgs, args: SandboxTestArgs) -> Result<u8, CliError> {
+    let style = args.style.and_then(|wanted| TEST_STYLES.iter().find(|(name, _)| *name == wanted)).map(|(_, style)| *style);
+    let work = Work::Tests(Tests { text: read(&args.tests)?, style });
+    let job = Job { language: args.lang, code: read(&args.file)?, work, seconds: args.seconds };
+    let ran = app::sandbox()?.run(&job).await.map_err(|refused| CliError::no_model(refused.reason).hint(refused.fix))?;
+    if args.json {
+        output::print_json(&ran)?;
+    } else {
+        output::print(&shown(&ran, Paint::stdout(global.color)))?;
+    }
+    Ok(u8::from(!ran.all_passed()))
+}
+
+fn shown(ran: &Ran, paint: Paint) -> String {
+    let mut text: String = ran.tests.iter().map(|test| line(test, paint)).collect();
+    if let Some(why) = &ran.distrust {
+        text.push_str(&format!("{} {}\n", paint.attention("not to be believed:"), for_people(why)));
+    }
+    text.push_str(&format!("{} of {} tests hold\n", ran.passed(), ran.tests.len()));
+    text
+}
+
+fn line(test: &TestRun, paint: Paint) -> String {
+    let verdict = match test.verdict {
+        TestVerdict::Pass => "pass   ".to_owned(),
+        TestVerdict::Fail => paint.attention("fail   "),
+        TestVerdict::Error => paint.attention("error  "),
+        TestVerdict::Timeout => paint.attention("timeout"),
+    };
+    let output: String = for_people(&test.output).lines().map(|said| format!("         {said}\n")).collect();
+    format!("{verdict}  {}\n{output}", on_one_line(&test.name))
+}
