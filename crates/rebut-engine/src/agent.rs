@@ -99,6 +99,22 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("performance", include_str!("../prompts/roles/performance.md")),
     ("editor", include_str!("../prompts/roles/editor.md")),
     ("judge", include_str!("../prompts/roles/judge.md")),
+    ("generator", include_str!("../prompts/roles/generator.md")),
+    ("implementer", include_str!("../prompts/roles/implementer.md")),
+    ("designer", include_str!("../prompts/roles/designer.md")),
+    ("refactorer", include_str!("../prompts/roles/refactorer.md")),
+    ("performance-analyzer", include_str!("../prompts/roles/performance-analyzer.md")),
+    ("teacher", include_str!("../prompts/roles/teacher.md")),
+    ("compiler", include_str!("../prompts/roles/compiler.md")),
+    ("executor", include_str!("../prompts/roles/executor.md")),
+    ("critic", include_str!("../prompts/roles/critic.md")),
+    ("reviewer", include_str!("../prompts/roles/reviewer.md")),
+    ("optimizer", include_str!("../prompts/roles/optimizer.md")),
+    ("tester", include_str!("../prompts/roles/tester.md")),
+    ("validator", include_str!("../prompts/roles/validator.md")),
+    ("red-team", include_str!("../prompts/roles/red-team.md")),
+    ("blue-team", include_str!("../prompts/roles/blue-team.md")),
+    ("moderator", include_str!("../prompts/roles/moderator.md")),
 ];
 
 impl Role {

@@ -119,6 +119,9 @@ pub fn route(text: &str, options: usize) -> Route {
     let words = words(text);
     let begins = |phrase: &&&str| contains(&words[..words.len().min(phrase.split(' ').count())], phrase);
     let asks = options > 0 || text.contains(['?', '？']) || RULES[0].words.iter().any(|phrase| contains(&words, phrase));
+    if let Some(begin) = TASKS.iter().find(begins).filter(|_| options == 0 && !text.contains(['?', '？'])) {
+        return Route { format: "solve", why: format!("it begins with “{begin}”: a task to write code for") };
+    }
     if let Some(begin) = STATEMENTS.iter().find(begins).filter(|_| !asks) {
         return Route { format: "challenge", why: format!("it begins with “{begin}”: a position, not a question") };
     }
@@ -126,6 +129,17 @@ pub fn route(text: &str, options: usize) -> Route {
     let why = signals.iter().filter(|signal| signal.weight > 0).map(|signal| signal.seen.as_str()).collect::<Vec<_>>().join("; ");
     Route { format: "decide", why: if why.is_empty() { "the format for open questions".to_owned() } else { why } }
 }
+
+/// How tasks to write code for begin.
+const TASKS: &[&str] = &[
+    "write a function",
+    "write a program",
+    "write a script",
+    "write a class",
+    "write a method",
+    "implement a function",
+    "implement a class",
+];
 
 struct Rule {
     about: &'static str,

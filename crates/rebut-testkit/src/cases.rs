@@ -1,7 +1,7 @@
 //! A case is a folder: `debate.toml` (what is asked), `script.md` (what is replied), `expected.md` (what must come out), and in some
 //! `seen.md` (what each agent was told, word by word).
 
-use crate::clock::SimulatedClock;
+use crate::{clock::SimulatedClock, toy_sandbox::ToySandbox};
 use rebut_engine::{
     Desk, DeskOptions, Start,
     agent::{Agent, Role},
@@ -11,6 +11,7 @@ use rebut_engine::{
     memory::MemoryStore,
     model::{Answer, Fault, Model, Models, Price, Request},
     outcome::Outcome,
+    record::Hash,
     report,
     seal::Seal,
     store::Store,
@@ -32,6 +33,8 @@ pub struct Case {
     pub start: Start,
     script: Vec<u8>,
     folder: PathBuf,
+    /// Whether code can run, in the [`ToySandbox`].
+    has_sandbox: bool,
 }
 
 /// What a run of a case gave.
@@ -43,6 +46,8 @@ pub struct Ran {
     pub transcript: String,
     /// Every call that reached the model: turn and attempt, sorted.
     pub calls: Vec<(String, u32)>,
+    /// Every job that reached the sandbox, by its hash, sorted.
+    pub runs: Vec<Hash>,
 }
 
 #[derive(Deserialize)]
@@ -58,6 +63,13 @@ struct DebateToml {
     fallbacks: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     limits: Option<Limits>,
+    /// Whether there is a sandbox; there is one unless this says otherwise.
+    #[serde(default = "yes")]
+    sandbox: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// One script plays everybody.
@@ -115,6 +127,7 @@ impl Case {
             name: named(Some(folder)),
             script: read("script.md"),
             folder: folder.to_owned(),
+            has_sandbox: toml.sandbox,
             start: Start {
                 format: format.name.to_owned(),
                 input: serde_json::to_value(toml.input).expect("an input is JSON"),
@@ -136,19 +149,34 @@ impl Case {
         Arc::new(ScriptModel::new(self.name.clone(), script))
     }
 
+    /// A fresh sandbox.
+    pub fn sandbox(&self) -> Arc<ToySandbox> {
+        Arc::new(if self.has_sandbox { ToySandbox::default() } else { ToySandbox::refusing() })
+    }
+
     /// A desk over a store, with this case's script answering for everybody.
     pub fn desk<M: Model>(&self, store: Arc<dyn Store>, model: Arc<M>) -> Desk {
-        let options =
-            DeskOptions { clock: Arc::new(SimulatedClock::new()), seal: Some(Seal::from_secret(&[7; 32])), ..DeskOptions::default() };
+        self.desk_with(store, model, self.sandbox())
+    }
+
+    /// The same with a sandbox that can be asked afterwards what it ran.
+    pub fn desk_with<M: Model>(&self, store: Arc<dyn Store>, model: Arc<M>, sandbox: Arc<ToySandbox>) -> Desk {
+        let options = DeskOptions {
+            clock: Arc::new(SimulatedClock::new()),
+            seal: Some(Seal::from_secret(&[7; 32])),
+            sandbox,
+            ..DeskOptions::default()
+        };
         Desk::with_options(store, Arc::new(Everybody(model)), options)
     }
 
     /// Runs the case without interruption.
     pub async fn run(&self, store: Arc<dyn Store>) -> Result<(rebut_engine::DebateId, Ran), DeskError> {
-        let model = self.model();
-        let desk = self.desk(store, model.clone());
+        let (model, sandbox) = (self.model(), self.sandbox());
+        let desk = self.desk_with(store, model.clone(), sandbox.clone());
         let (id, outcome) = desk.run(self.start.clone()).await?;
-        Ok((id, Ran { outcome, transcript: report::transcript(&desk.view(id).await?), calls: sorted(model.calls()) }))
+        let transcript = report::transcript(&desk.view(id).await?);
+        Ok((id, Ran { outcome, transcript, calls: sorted(model.calls()), runs: sandbox.runs() }))
     }
 
     /// Whether what agents are told is part of the case.

@@ -6,7 +6,7 @@ use rebut_engine::{
     DebateId,
     event::Event,
     memory::MemoryStore,
-    record::Record,
+    record::{Hash, Record},
     report,
     seal::Checkpoint,
     store::{Append, Filter, Session, Store, StoreError},
@@ -37,6 +37,9 @@ pub async fn cut_after_every_event(case: &Case) {
         let mut all: Vec<_> = resumed.calls.iter().cloned().chain(recorded).collect();
         all.sort();
         assert_eq!(all, uninterrupted.calls, "{} cut after event {cut}: recorded and new calls together", case.name);
+        let mut runs: Vec<Hash> = resumed.runs.iter().copied().chain(recorded_runs(&records[..cut])).collect();
+        runs.sort_by_key(|hash| hash.0);
+        assert_eq!(runs, uninterrupted.runs, "{} cut after event {cut}: recorded and new runs together", case.name);
     }
 }
 
@@ -71,12 +74,12 @@ pub async fn crash_at_every_append(case: &Case) {
 }
 
 async fn resume(case: &Case, store: Arc<dyn Store>, id: DebateId) -> Result<Ran, String> {
-    let model = case.model();
-    let desk = case.desk(store, model.clone());
+    let (model, sandbox) = (case.model(), case.sandbox());
+    let desk = case.desk_with(store, model.clone(), sandbox.clone());
     let running = desk.resume(id).await.map_err(|error| error.to_string())?;
     let outcome = running.outcome().await.map_err(|error| error.to_string())?;
     let view = desk.view(id).await.map_err(|error| error.to_string())?;
-    Ok(Ran { outcome, transcript: report::transcript(&view), calls: sorted(model.calls()) })
+    Ok(Ran { outcome, transcript: report::transcript(&view), calls: sorted(model.calls()), runs: sandbox.runs() })
 }
 
 fn assert_same(case: &Case, uninterrupted: &Ran, resumed: &Ran, what: &str) {
@@ -93,6 +96,17 @@ fn recorded_calls(records: &[Record]) -> BTreeSet<(String, u32)> {
         _ => None,
     });
     ended.collect()
+}
+
+/// Runs whose end is on record, by the hash of their job.
+fn recorded_runs(records: &[Record]) -> Vec<Hash> {
+    let events: Vec<Event> = records.iter().filter_map(|record| record.event().expect("events can be read")).collect();
+    let ended = |run: &str| events.iter().any(|event| matches!(event, Event::RunCompleted(completed) if &*completed.run == run));
+    let hashes = events.iter().filter_map(|event| match event {
+        Event::RunStarted(started) if ended(&started.run) => Some(started.job),
+        _ => None,
+    });
+    hashes.collect()
 }
 
 fn assert_each_turn_recorded_once(case: &Case, records: &[Record], what: &str) {

@@ -6,3 +6,4 @@ pub mod conformance;
 pub mod crash;
 pub mod model_server;
 pub mod openai_server;
+pub mod toy_sandbox;

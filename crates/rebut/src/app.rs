@@ -79,6 +79,7 @@ impl App {
             secrets: self.secrets(registry),
             calls_per_provider: self.config.defaults.calls_per_provider.unwrap_or(DeskOptions::default().calls_per_provider),
             stream_deltas: true,
+            sandbox: Arc::new(sandbox()?),
             ..DeskOptions::default()
         };
         Ok(Desk::with_options(store, models, options))

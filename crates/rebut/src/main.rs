@@ -23,6 +23,7 @@ mod output;
 mod paint;
 mod panel;
 mod place;
+mod problems;
 mod proposals;
 mod replacing;
 mod roles;

@@ -27,9 +27,13 @@ pub const ENGINE: &str = concat!("rebut ", env!("CARGO_PKG_VERSION"));
 impl Desk {
     /// Starts a debate: pins everything, records it, and runs the format in the background.
     pub async fn start(&self, start: Start) -> Result<Running, DeskError> {
+        self.start_as(DebateId::new(), start).await
+    }
+
+    /// The same under an id that the caller has written down before, so that it finds the debate again whatever happens.
+    pub async fn start_as(&self, id: DebateId, start: Start) -> Result<Running, DeskError> {
         let format = self.format(&start.format)?;
         let (started, models) = self.pin(format, start)?;
-        let id = DebateId::new();
         self.begin(id, format, Arc::new(started), models, Vec::new()).await
     }
 

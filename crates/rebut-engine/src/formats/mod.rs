@@ -10,6 +10,7 @@ pub mod patience;
 pub mod propose;
 pub mod question;
 pub mod review;
+pub mod solve;
 pub mod triage;
 pub mod weights;
 
@@ -105,6 +106,7 @@ pub const FORMATS: &[Format] = &[
     challenge::FORMAT,
     evaluate::FORMAT,
     review::FORMAT,
+    solve::FORMAT,
     triage::FORMAT,
     propose::FORMAT,
     arms::single::FORMAT,

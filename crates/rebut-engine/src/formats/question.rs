@@ -1,5 +1,6 @@
 //! The question: input, options and context, the same for every format that answers one.
 
+use super::arms::program::Wanted;
 use crate::{clean, debate::Debate};
 use schemars::JsonSchema;
 use serde::{
@@ -27,6 +28,9 @@ pub struct Input {
     /// The debate this one is compared with, by id, where it is a control arm.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub baseline_of: String,
+    /// The program that is asked for instead of an answer, of `single` and `poll`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Wanted>,
 }
 
 /// One option.
@@ -50,7 +54,21 @@ impl Input {
             return Err("the question is empty".to_owned());
         }
         check_options(&input.options)?;
+        if let Some(wanted) = &input.program {
+            wanted.check()?;
+            if !input.options.is_empty() {
+                return Err("options are chosen from, a program is written: give one of them".to_owned());
+            }
+        }
         Ok(input)
+    }
+
+    /// The same for a format that cannot be asked for a program.
+    pub fn parse_without_program(input: &Value, format: &str) -> Result<Self, String> {
+        match Self::parse(input)? {
+            Self { program: Some(_), .. } => Err(format!("{format} writes no programs; `single` and `poll` do")),
+            input => Ok(input),
+        }
     }
 }
 

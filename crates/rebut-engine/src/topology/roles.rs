@@ -28,7 +28,7 @@ pub(super) const ROOTS: &[&str] = &["architect", "lead", "designer"];
 pub(super) const CHAIN: &[&str] = &[
     "proposer", "generator", "architect", "designer", "implementer",
     "critic", "redteam", "reviewer", "blueteam", "optimizer", "performanceanalyzer", "refactorer",
-    "testagent", "compiler", "executor", "security", "validator", "teacher", "judge", "moderator",
+    "testagent", "tester", "compiler", "executor", "security", "validator", "teacher", "judge", "moderator",
 ];
 
 /// The concerns of a tree's leads.
@@ -36,7 +36,7 @@ pub(super) const CONCERNS: &[Concern] = &[
     Concern { roles: &["security", "redteam", "blueteam"], phases: &["critique", "challenge", "adversarial"] },
     Concern { roles: &["performanceanalyzer", "optimizer", "refactorer"], phases: &["optimization"] },
     Concern { roles: &["moderator", "teacher", "proposer"], phases: &["convergence"] },
-    Concern { roles: &["testagent", "validator", "compiler", "executor"], phases: &["dehallucination", "selfevolvement"] },
+    Concern { roles: &["testagent", "tester", "validator", "compiler", "executor"], phases: &["dehallucination", "selfevolvement"] },
     Concern { roles: &["reviewer", "critic", "judge"], phases: &["review"] },
 ];
 
@@ -51,7 +51,7 @@ const PHASES: &[Phase] = &[
     Phase { names: &["optimization"], roles: &["optimizer", "performanceanalyzer", "refactorer"], down: false },
     Phase { names: &["adversarial"], roles: &["redteam", "security", "blueteam"], down: false },
     Phase { names: &["dehallucination"], roles: &["validator", "critic", "reviewer"], down: false },
-    Phase { names: &["selfevolvement"], roles: &["testagent", "executor", "implementer"], down: true },
+    Phase { names: &["selfevolvement"], roles: &["testagent", "tester", "executor", "implementer"], down: true },
     Phase { names: &["convergence"], roles: &["moderator", "judge", "validator"], down: false },
 ];
 

@@ -11,6 +11,7 @@ mod leaving;
 mod planning;
 mod replies;
 mod review;
+mod solve;
 mod topology;
 mod turns;
 mod voting;

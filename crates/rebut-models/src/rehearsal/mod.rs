@@ -10,9 +10,11 @@ mod lexicon;
 mod names;
 mod panel;
 mod passages;
+mod program;
 mod propose;
 mod rebuttal;
 mod review;
+mod solve;
 mod speech;
 mod split;
 mod table;
@@ -35,6 +37,7 @@ impl Model for RehearsalModel {
             "recommendation" => speech::recommend(request.agent, request.prompt),
             "response" => rebuttal::respond(request.agent, request.prompt),
             "answer" => arms::answer(request.agent, request.prompt),
+            "arm_program" => Ok(program::write(request.prompt)),
             "category_scores" => Ok(evaluate::scores(request.prompt)),
             "topic_arguments" => Ok(evaluate::arguments(request.agent, request.prompt)),
             "topic_answers" => Ok(evaluate::answers(request.agent, request.prompt)),
@@ -52,6 +55,7 @@ impl Model for RehearsalModel {
             "review_argument" => Ok(review::argue(request.prompt)),
             "review_rebuttal" => Ok(review::rebut(request.prompt)),
             "review_verdict" => Ok(review::judge(request.prompt)),
+            solved if solved.starts_with("solve_") => solve::answer(solved, request.agent, request.prompt),
             other => Err(Fault::new(
                 FaultKind::Unavailable,
                 format!("the built-in rehearsal cannot play a `{other}` turn; give this agent a model or a script"),

@@ -6,6 +6,7 @@ mod draft;
 mod evaluate;
 mod odd;
 mod review;
+mod solve;
 mod stage;
 
 use rebut_engine::{

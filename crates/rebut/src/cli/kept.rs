@@ -125,6 +125,17 @@ pub struct CancelArgs {
     pub reason: String,
 }
 
+/// Arguments of `approve` and `reject`.
+#[derive(Args, Debug)]
+pub struct GateArgs {
+    /// Which debate
+    #[command(flatten)]
+    pub id: IdArg,
+    /// Why
+    #[arg(long, default_value = "")]
+    pub reason: String,
+}
+
 /// Arguments of `answer`.
 #[derive(Args, Debug)]
 pub struct AnswerArgs {

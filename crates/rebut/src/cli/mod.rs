@@ -10,6 +10,7 @@ mod machine;
 mod policy;
 mod review;
 mod sandbox;
+mod solve;
 mod voting;
 
 pub use asking::*;
@@ -22,6 +23,7 @@ pub use machine::*;
 pub use policy::*;
 pub use review::*;
 pub use sandbox::*;
+pub use solve::*;
 pub use voting::*;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
@@ -121,6 +123,8 @@ pub enum Command {
     Evaluate(Box<EvaluateArgs>),
     /// Review a text or a change: proposals are merged by priority and applied
     Review(Box<ReviewArgs>),
+    /// Solve a programming task: candidates are written, tested in the sandbox, attacked and voted on
+    Solve(Box<SolveArgs>),
     /// Ask one agent, once
     Single(Box<AskArgs>),
     /// Ask for independent answers and count them
@@ -141,6 +145,10 @@ pub enum Command {
     Fork(ForkArgs),
     /// End a running debate
     Cancel(CancelArgs),
+    /// Let a debate go on that waits at a gate
+    Approve(GateArgs),
+    /// End a debate that waits at a gate
+    Reject(GateArgs),
     /// Choose after a contested debate
     Answer(AnswerArgs),
     /// Say which option turned out right, so that weights can be learned
@@ -158,7 +166,7 @@ pub enum Command {
     /// Check journals, or take a text out of one
     #[command(subcommand)]
     Audit(AuditCommand),
-    /// Measure how well votes, stop rules and learned weights do
+    /// Measure: programs by their tests, or votes, stop rules and learned weights on recorded answers
     #[command(subcommand)]
     Bench(BenchCommand),
     /// Show who hears whom: in a debate, or in a panel before it debates

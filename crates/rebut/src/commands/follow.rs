@@ -134,8 +134,9 @@ impl Interrupts {
         Ok(Self { signals: [signal(SignalKind::interrupt()).map_err(failed)?, signal(SignalKind::terminate()).map_err(failed)?] })
     }
 
+    /// Waits for the next one.
     #[cfg(unix)]
-    async fn next(&mut self) {
+    pub async fn next(&mut self) {
         let [interrupt, terminate] = &mut self.signals;
         tokio::select! {
             _ = interrupt.recv() => {}
@@ -148,8 +149,9 @@ impl Interrupts {
         Ok(Self {})
     }
 
+    /// Waits for the next one.
     #[cfg(not(unix))]
-    async fn next(&mut self) {
+    pub async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -21,11 +21,14 @@ mod retally;
 mod review;
 mod route;
 mod sandbox;
+mod solve;
 mod steer;
 mod topology;
 mod triage;
 mod vote;
 mod voters;
+
+pub use bench::arm_names as bench_arms;
 
 use crate::{
     cli::{AskArgs, Cli, Command},
@@ -47,6 +50,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Challenge(args)) => challenge::run(&global, *args).await,
         Some(Command::Evaluate(args)) => evaluate::run(&global, *args).await,
         Some(Command::Review(args)) => review::run(&global, *args).await,
+        Some(Command::Solve(args)) => solve::run(&global, *args).await,
         Some(Command::Single(args)) => ask::ask("single", &global, *args).await,
         Some(Command::Poll(args)) => ask::ask("poll", &global, *args).await,
         Some(Command::Society(args)) => ask::ask("society", &global, *args).await,
@@ -57,10 +61,12 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Replay(args)) => keep::replay(&global, args).await,
         Some(Command::Fork(args)) => keep::fork(&global, args).await,
         Some(Command::Cancel(args)) => steer::cancel(&global, args).await,
+        Some(Command::Approve(args)) => steer::decide(&global, args, true).await,
+        Some(Command::Reject(args)) => steer::decide(&global, args, false).await,
         Some(Command::Answer(args)) => steer::answer(&global, args).await,
         Some(Command::Mark(args)) => steer::mark(&global, args).await,
         Some(Command::Voters(args)) => voters::run(&global, args).await,
-        Some(Command::Bench(command)) => bench::run(command),
+        Some(Command::Bench(command)) => bench::run(&global, command).await,
         Some(Command::Note(args)) => steer::note(&global, args).await,
         Some(Command::Export(args)) => keep::export(&global, args).await,
         Some(Command::Import(args)) => keep::import(&global, args).await,

@@ -1,8 +1,8 @@
 //! `rebut "text"`: which format suits what was typed, and why.
 
-use super::{ask, challenge, doctor, evaluate, review};
+use super::{ask, challenge, doctor, evaluate, review, solve};
 use crate::{
-    cli::{self, AskArgs, ChallengeArgs, EvaluateArgs, GlobalArgs, ReviewArgs},
+    cli::{self, AskArgs, ChallengeArgs, EvaluateArgs, GlobalArgs, ReviewArgs, SolveArgs},
     error::CliError,
     paint::Paint,
 };
@@ -30,6 +30,9 @@ pub async fn run(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
         }
         "evaluate" => evaluate::run(global, EvaluateArgs { path: text.into(), run, ..EvaluateArgs::default() }).await,
         "review" => review::run(global, ReviewArgs { file: Some(PathBuf::from(text)), run, ..ReviewArgs::default() }).await,
+        "solve" if rounds.is_some() || timeout.is_some() => Err(CliError::usage("solve has no --rounds and no --timeout")
+            .hint("`rebut solve --help` lists its flags; `--set solve.KEY=VALUE` changes its settings")),
+        "solve" => solve::run(global, SolveArgs { task: Some(text), context, run, ..SolveArgs::default() }).await,
         _ => ask::ask("decide", global, args).await,
     }
 }

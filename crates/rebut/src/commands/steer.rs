@@ -1,8 +1,8 @@
-//! `cancel`, `answer`, `mark`, `note`: what a person says to a debate.
+//! `cancel`, `approve`, `reject`, `answer`, `mark`, `note`: what a person says to a debate.
 
 use crate::{
     app::{App, user},
-    cli::{AnswerArgs, CancelArgs, GlobalArgs, MarkArgs, NoteArgs},
+    cli::{AnswerArgs, CancelArgs, GateArgs, GlobalArgs, MarkArgs, NoteArgs},
     error::CliError,
 };
 
@@ -12,6 +12,19 @@ pub async fn cancel(global: &GlobalArgs, args: CancelArgs) -> Result<u8, CliErro
     let id = desk.find(&args.id.id).await?.id;
     desk.cancel(id, &user(), &args.reason).await?;
     eprintln!("cancelled {}", id.short());
+    Ok(0)
+}
+
+/// `rebut approve` and `rebut reject`: decides the gate at which a debate waits.
+pub async fn decide(global: &GlobalArgs, args: GateArgs, approved: bool) -> Result<u8, CliError> {
+    let desk = App::open(global, &[])?.desk()?;
+    let id = desk.find(&args.id.id).await?.id;
+    let Some(open) = desk.view(id).await?.open_gate else {
+        let message = format!("debate {} waits at no gate", id.short());
+        return Err(CliError::usage(message).hint("`rebut show ID` tells where it stands"));
+    };
+    desk.decide(id, &open.gate, approved, &user(), &args.reason).await?;
+    eprintln!("{} `{}`", if approved { "approved" } else { "rejected" }, open.gate);
     Ok(0)
 }
 

@@ -8,7 +8,7 @@ use rebut_engine::{
         arms::{poll, single, society},
         challenge, decide, evaluate,
         patience::OneTurn,
-        review,
+        review, solve,
     },
 };
 use rebut_models::{CliData, ProviderData};
@@ -49,6 +49,9 @@ pub struct ConfigFile {
     /// Settings of review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<Partial<review::Config>>,
+    /// Settings of solve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub solve: Option<Partial<solve::Config>>,
     /// The same as `[review.debate]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debate: Option<Partial<review::DebateConfig>>,

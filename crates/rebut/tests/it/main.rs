@@ -2,6 +2,7 @@
 
 mod arms;
 mod audit;
+mod bench;
 mod budget;
 mod canary;
 mod challenge;
@@ -27,5 +28,6 @@ mod review;
 mod sandbox;
 mod sandbox_test;
 mod signals;
+mod solve;
 mod usage;
 mod vote;

@@ -1,6 +1,6 @@
 //! Counting the answers of an arm, and its result. Pure.
 
-use super::question::Question;
+use super::{program::Chosen, question::Question};
 use crate::{
     clean,
     event::Tally,
@@ -37,6 +37,9 @@ pub struct ArmResult {
     /// Who changed its answer, where agents heard each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
+    /// The program that was taken, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Chosen>,
 }
 
 /// The count after one round.
@@ -129,6 +132,7 @@ pub(super) fn result(question: &Question, tally: &Tally, calls: u32, saved: Opti
         saved,
         rounds: Vec::new(),
         changes: Vec::new(),
+        program: None,
     }
 }
 

@@ -4,6 +4,7 @@
 pub mod count;
 pub mod grouping;
 pub mod poll;
+pub mod program;
 mod question;
 pub mod reply;
 pub mod single;

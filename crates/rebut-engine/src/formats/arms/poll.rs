@@ -3,6 +3,7 @@
 use super::{
     Answer, count,
     grouping::Groups,
+    program,
     question::{self, Question, position},
 };
 use crate::{
@@ -31,8 +32,12 @@ pub const FORMAT: Format = Format {
     version: 1,
     about: "Independent answers, then a count: self-consistency.",
     preset: include_str!("../../../presets/poll.toml"),
-    prompts: &[(question::Blind::FILE, question::Blind::SOURCE), (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE)],
-    replies: || vec![Schema::of::<Answer>()],
+    prompts: &[
+        (question::Blind::FILE, question::Blind::SOURCE),
+        (program::Write::FILE, program::Write::SOURCE),
+        (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE),
+    ],
+    replies: || vec![Schema::of::<Answer>(), Schema::of::<program::Program>()],
     check,
     check_config: |config| Config::parse(config).map(drop),
     limits: question::limits,
@@ -101,6 +106,9 @@ fn foresee(_: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>,
 pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
     let question = Question::of(debate)?;
     let config = Config::parse(&debate.started().config).map_err(Halt::Broken)?;
+    if let Some(wanted) = &question.input.program {
+        return program::several(debate, &question, wanted, &config).await;
+    }
     let agents = debate.agents();
     let mut poll = Poll::new(debate, &question, config);
     for helpings in batches(poll.planned, agents.len(), poll.config.batch) {
@@ -127,14 +135,14 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
 }
 
 /// Agents asked at one step: each of them once.
-struct Helping {
-    step: Step,
-    first: usize,
-    count: usize,
+pub(super) struct Helping {
+    pub(super) step: Step,
+    pub(super) first: usize,
+    pub(super) count: usize,
 }
 
 /// All helpings, by what is asked at the same time. The agents are asked in turn; a helping ends where the panel or the batch does.
-fn batches(planned: usize, agents: usize, batch: usize) -> Vec<Vec<Helping>> {
+pub(super) fn batches(planned: usize, agents: usize, batch: usize) -> Vec<Vec<Helping>> {
     let size = if batch == 0 { planned } else { batch };
     let (mut asked, mut number, mut all) = (0, 0, Vec::new());
     while asked < planned {
@@ -262,7 +270,12 @@ impl<'a> Poll<'a> {
 
 fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
     let config = Config::parse(config)?;
-    question::check(input, config.planned(agents.len()), config.min_answers)
+    let topic = question::check(input, config.planned(agents.len()), config.min_answers)?;
+    let is_plain = config.batch == 0 && config.threshold == 0.0;
+    if input.get("program").is_some_and(|wanted| !wanted.is_null()) && !is_plain {
+        return Err("programs are compared when all are written, by plurality: leave `batch` and `threshold` at 0".to_owned());
+    }
+    Ok(topic)
 }
 
 #[cfg(test)]

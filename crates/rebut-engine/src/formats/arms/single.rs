@@ -3,6 +3,7 @@
 use super::{
     count::{ArmResult, named},
     grouping::Groups,
+    program,
     question::{self, Question, position},
 };
 use crate::{
@@ -26,8 +27,12 @@ pub const FORMAT: Format = Format {
     version: 1,
     about: "One agent answers; nobody else is asked.",
     preset: include_str!("../../../presets/single.toml"),
-    prompts: &[(question::Blind::FILE, question::Blind::SOURCE), (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE)],
-    replies: || vec![Schema::of::<super::Answer>()],
+    prompts: &[
+        (question::Blind::FILE, question::Blind::SOURCE),
+        (program::Write::FILE, program::Write::SOURCE),
+        (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE),
+    ],
+    replies: || vec![Schema::of::<super::Answer>(), Schema::of::<program::Program>()],
     check,
     check_config: |config| Config::parse(config).map(drop),
     limits: question::limits,
@@ -70,6 +75,9 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
     let question = Question::of(debate)?;
     let config = Config::parse(&debate.started().config).map_err(Halt::Broken)?;
     let agent = config.chosen(debate.agents()).map_err(Halt::Broken)?;
+    if let Some(wanted) = &question.input.program {
+        return program::one(debate, &question, wanted, agent).await;
+    }
     let step = Step::once("answer", 1);
     let round = debate.round(&step, [agent], |agent, notes| question.blind(debate, agent, notes)).await?.quorum(1)?;
     let said = round.said.into_iter().next().ok_or_else(|| Halt::Broken("a quorum of one is nobody".to_owned()))?;
@@ -86,6 +94,7 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
         saved: None,
         rounds: Vec::new(),
         changes: Vec::new(),
+        program: None,
     };
     // One voice agrees with nobody: the work is done, nothing was counted.
     Outcome::with_result(Ending::Completed, &named(&question, &held), &result, None, debate.absences())

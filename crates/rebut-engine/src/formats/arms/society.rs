@@ -16,6 +16,7 @@ use crate::{
         consensus::{Ballot, Bar},
         decide::result::Change,
         hearing::{Other, order},
+        question::Input,
     },
     outcome::{LimitMet, Outcome},
     prompt::Template,
@@ -275,5 +276,6 @@ impl<'a> Society<'a> {
 }
 
 fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
+    Input::parse_without_program(input, "society")?;
     question::check(input, agents.len(), Config::parse(config)?.min_answers)
 }

@@ -116,7 +116,7 @@ async fn record(debate: &Debate, case: &Case, ledger: &Ledger, step: &Step) -> R
 }
 
 fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
-    let input = Input::parse(input)?;
+    let input = Input::parse_without_program(input, "decide")?;
     let config = Config::parse(config)?;
     if agents.is_empty() {
         return Err("decide needs at least one judge".to_owned());

@@ -1,11 +1,6 @@
 //! `rebut bench recorded`: measures votes, stop rules and learned weights on answers that were recorded elsewhere.
 
-use crate::{
-    cli::{BenchCommand, RecordedArgs},
-    error::CliError,
-    output,
-    text::padded,
-};
+use crate::{cli::RecordedArgs, error::CliError, output, text::padded};
 use rebut_engine::{
     clean::on_one_line,
     learning::chance::Measured,
@@ -13,13 +8,8 @@ use rebut_engine::{
 };
 use std::{fmt::Write, io::Read, path::Path};
 
-/// `rebut bench`.
-pub fn run(command: BenchCommand) -> Result<u8, CliError> {
-    let BenchCommand::Recorded(args) = command;
-    recorded(&args)
-}
-
-fn recorded(args: &RecordedArgs) -> Result<u8, CliError> {
+/// `rebut bench recorded`.
+pub fn run(args: &RecordedArgs) -> Result<u8, CliError> {
     let mut tables: Vec<Table> = Vec::new();
     for file in &args.files {
         let text = read(file)?;

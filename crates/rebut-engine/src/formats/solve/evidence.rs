@@ -1,0 +1,180 @@
+//! What runs have shown about code: tests by name, or why there is nothing to show. Nothing is never a pass. Pure.
+
+use crate::{
+    clean::{on_one_line, shortened},
+    facts::TestCount,
+    running::RunCompleted,
+    sandbox::{End, Ran, TestVerdict},
+};
+use std::{collections::BTreeSet, fmt::Write};
+
+/// What is known of a piece of code by one file of tests.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Evidence {
+    /// There are no tests.
+    #[default]
+    NoTests,
+    /// There are tests, but nothing ran.
+    NotRun(String),
+    /// They ran.
+    Ran(Box<Ran>),
+}
+
+impl Evidence {
+    /// What a run gave.
+    pub fn of(completed: &RunCompleted) -> Self {
+        match completed.result() {
+            Ok(ran) => Self::Ran(Box::new(ran.clone())),
+            Err(refused) => Self::NotRun(refused.to_string()),
+        }
+    }
+
+    /// Whether tests ran and all held; `None` when nothing ran. Zero tests are not passed.
+    pub fn passed(&self) -> Option<bool> {
+        match self {
+            Self::Ran(ran) => Some(ran.all_passed()),
+            Self::NoTests | Self::NotRun(_) => None,
+        }
+    }
+
+    /// Whether tests ran and all held.
+    pub fn all_passed(&self) -> bool {
+        self.passed() == Some(true)
+    }
+
+    /// How many held; `None` when nothing ran.
+    pub fn count(&self) -> Option<TestCount> {
+        let Self::Ran(ran) = self else { return None };
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        Some(TestCount { passed: number(ran.passed()), total: number(ran.tests.len()) })
+    }
+
+    /// How many held; 0 when nothing ran.
+    pub fn held(&self) -> u32 {
+        self.count().map_or(0, |count| count.passed)
+    }
+
+    /// The names of the tests that held.
+    fn names_held(&self) -> BTreeSet<&str> {
+        let Self::Ran(ran) = self else { return BTreeSet::new() };
+        if ran.distrust.is_some() {
+            return BTreeSet::new();
+        }
+        ran.tests.iter().filter(|test| test.verdict == TestVerdict::Pass).map(|test| test.name.as_str()).collect()
+    }
+
+    /// The tests that held before and do not hold in `after`, a run that was refused or cannot be believed included.
+    pub fn broken_in(&self, after: &Self) -> Vec<String> {
+        let after = after.names_held();
+        self.names_held().into_iter().filter(|name| !after.contains(name)).map(str::to_owned).collect()
+    }
+
+    /// In a few words.
+    pub fn words(&self) -> String {
+        match self {
+            Self::NoTests => "no tests".to_owned(),
+            Self::NotRun(why) => format!("not run: {}", shortened(&on_one_line(why), 160)),
+            Self::Ran(ran) => match (&ran.distrust, ran.tests.len()) {
+                (Some(why), _) => format!("not to be believed: {}", shortened(&on_one_line(why), 160)),
+                (None, 0) => format!("no test ran ({})", end_words(&ran.end)),
+                (None, total) => format!("{} of {total} hold", ran.passed()),
+            },
+        }
+    }
+
+    /// What failed, with the end of what was said, for whoever has to mend it.
+    pub fn failures(&self) -> String {
+        let Self::Ran(ran) = self else { return self.words() };
+        let mut text = self.words();
+        for test in ran.tests.iter().filter(|test| test.verdict != TestVerdict::Pass).take(MOST_FAILURES) {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "\n- {} ({})", on_one_line(&test.name), verdict_word(test.verdict));
+            if !test.output.trim().is_empty() {
+                let _ = write!(text, ": {}", tail(&test.output));
+            }
+        }
+        if ran.tests.is_empty() || ran.distrust.is_some() {
+            let _ = write!(
+                text,
+                "\nIt ended: {}\n{}",
+                end_words(&ran.end),
+                tail(if ran.stderr.trim().is_empty() { &ran.stdout } else { &ran.stderr })
+            );
+        }
+        text
+    }
+}
+
+/// More failures than these say nothing new.
+const MOST_FAILURES: usize = 8;
+/// So much of what a test said is quoted, from its end.
+const QUOTED_CHARS: usize = 600;
+
+/// The end of a text, where errors stand.
+pub fn tail(text: &str) -> String {
+    let text = text.trim();
+    let skip = text.chars().count().saturating_sub(QUOTED_CHARS);
+    let kept: String = text.chars().skip(skip).collect();
+    if skip > 0 { format!("…{kept}") } else { kept }
+}
+
+fn verdict_word(verdict: TestVerdict) -> &'static str {
+    match verdict {
+        TestVerdict::Pass => "holds",
+        TestVerdict::Fail => "fails",
+        TestVerdict::Error => "broke",
+        TestVerdict::Timeout => "did not end in time",
+    }
+}
+
+/// How a run ended, in words.
+pub fn end_words(end: &End) -> String {
+    match end {
+        End::Exited(code) => format!("exit code {code}"),
+        End::Signalled(signal) => format!("signal {signal}"),
+        End::TimedOut => "its time was over".to_owned(),
+        End::TooMuchOutput => "it wrote too much".to_owned(),
+        End::Resource(what) => format!("it met a limit: {}", on_one_line(what)),
+        End::NotBuilt => "it could not be built".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::TestRun;
+
+    fn ran(tests: &[(&str, TestVerdict)], distrust: Option<&str>) -> Evidence {
+        let tests = tests.iter().map(|(name, verdict)| TestRun { name: (*name).to_owned(), verdict: *verdict, output: String::new() });
+        Evidence::Ran(Box::new(Ran {
+            tier: 1,
+            memory_bound: "rlimit".to_owned(),
+            end: End::Exited(0),
+            ms: 1,
+            stdout: String::new(),
+            stderr: String::new(),
+            tests: tests.collect(),
+            distrust: distrust.map(str::to_owned),
+        }))
+    }
+
+    #[test]
+    fn nothing_is_no_pass_and_a_test_that_vanished_broke() {
+        use TestVerdict::{Fail, Pass};
+        let both = ran(&[("a", Pass), ("b", Pass)], None);
+        let rows = [
+            (Evidence::NoTests, None, vec!["a", "b"]),
+            (Evidence::NotRun("no sandbox".to_owned()), None, vec!["a", "b"]),
+            (ran(&[], None), Some(false), vec!["a", "b"]),
+            (ran(&[("a", Pass), ("b", Pass)], Some("forged")), Some(false), vec!["a", "b"]),
+            (ran(&[("a", Pass), ("b", Fail)], None), Some(false), vec!["b"]),
+            (ran(&[("b", Pass)], None), Some(true), vec!["a"]),
+            (ran(&[("a", Pass), ("b", Pass), ("c", Fail)], None), Some(false), vec![]),
+        ];
+        for (after, passed, broken) in rows {
+            assert_eq!(after.passed(), passed, "{after:?}");
+            assert_eq!(both.broken_in(&after), broken, "{after:?}");
+        }
+        assert_eq!(Evidence::NoTests.broken_in(&both), Vec::<String>::new(), "nothing held before, nothing can break");
+    }
+}

@@ -1,0 +1,300 @@
+//! Solve: generators write code and really test it, others criticise and attack it, and a vote over evidence chooses; hidden tests score the end.
+
+mod asking;
+mod attacking;
+pub mod candidates;
+pub mod case;
+mod checking;
+mod clarifying;
+mod converging;
+mod debating;
+pub mod evidence;
+mod ledger;
+mod metrics;
+pub(crate) mod reading;
+pub mod replies;
+pub mod result;
+pub mod seats;
+mod writing;
+
+pub use case::{Config, Hooks, Input, Phase, Planning};
+pub use ledger::{Drawn, HookRun, PhaseHeld};
+pub use result::SolveResult;
+
+use crate::{
+    agent::Agent,
+    clean::on_one_line,
+    debate::Debate,
+    error::Halt,
+    formats::{Foreseen, Format, Run, patience::limits_by},
+    outcome::{Ending, LimitMet, Outcome},
+    prompt::Template,
+    reply::Schema,
+    sandbox::{Command, End, Work},
+};
+use asking::Case;
+use converging::{by_evidence, contestants};
+use evidence::Evidence;
+use ledger::{Choice, Happened, Ledger, Trial, step};
+use seats::Seats;
+use serde_json::Value;
+use std::{sync::Arc, time::Duration};
+
+/// The roles when nobody says otherwise: two write, four judge what they wrote.
+pub const ROLES: [&str; 6] = ["generator", "implementer", "critic", "tester", "red-team", "judge"];
+
+/// The row of the table of formats.
+pub const FORMAT: Format = Format {
+    name: "solve",
+    version: 1,
+    about: "Generators write code and test it in a sandbox; others criticise and attack it; a vote over evidence chooses.",
+    preset: include_str!("../../../presets/solve.toml"),
+    prompts: &[
+        (asking::Clarify::FILE, asking::Clarify::SOURCE),
+        (asking::Instruct::FILE, asking::Instruct::SOURCE),
+        (asking::MakePlan::FILE, asking::MakePlan::SOURCE),
+        (asking::Evolve::FILE, asking::Evolve::SOURCE),
+        (asking::Propose::FILE, asking::Propose::SOURCE),
+        (asking::Reflect::FILE, asking::Reflect::SOURCE),
+        (asking::Learn::FILE, asking::Learn::SOURCE),
+        (asking::Criticise::FILE, asking::Criticise::SOURCE),
+        (asking::Review::FILE, asking::Review::SOURCE),
+        (asking::Optimize::FILE, asking::Optimize::SOURCE),
+        (asking::Strike::FILE, asking::Strike::SOURCE),
+        (asking::Defend::FILE, asking::Defend::SOURCE),
+        (asking::Rule::FILE, asking::Rule::SOURCE),
+        (asking::Tell::FILE, asking::Tell::SOURCE),
+        (asking::Rank::FILE, asking::Rank::SOURCE),
+        (asking::Rate::FILE, asking::Rate::SOURCE),
+        (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE),
+    ],
+    replies: || {
+        vec![
+            Schema::of::<replies::Questions>(),
+            Schema::of::<replies::Instruction>(),
+            Schema::of::<replies::Planned>(),
+            Schema::of::<replies::Draft>(),
+            Schema::of::<replies::Proposal>(),
+            Schema::of::<replies::Reflection>(),
+            Schema::of::<replies::Lesson>(),
+            Schema::of::<replies::Critique>(),
+            Schema::of::<replies::Answers>(),
+            Schema::of::<replies::Improvement>(),
+            Schema::of::<replies::Attacks>(),
+            Schema::of::<replies::Defence>(),
+            Schema::of::<replies::Rulings>(),
+            Schema::of::<replies::Contrast>(),
+            Schema::of::<replies::Ranking>(),
+            Schema::of::<replies::Rubric>(),
+        ]
+    },
+    check,
+    check_config: |config| Config::parse(config).map(drop),
+    limits: |config| limits_by(config, "timeout_per_agent"),
+    // The usual voters.
+    closing_calls: 4,
+    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
+    choices: |_| Vec::new(),
+    foresee,
+    reading: Some(reading::READING),
+};
+
+/// The rules.
+pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
+    let mut case = Case::of(debate)?;
+    let mut ledger = Ledger::new(debate, &case);
+    match hold(debate, &mut case, &mut ledger).await {
+        Ok(hidden) => outcome(debate, &case, &ledger, hidden, None),
+        // What stands so far is worth having; with more to use it goes on from here.
+        Err(Halt::Stopped(stop)) => {
+            choose(&case, &mut ledger, "by evidence, since the debate met a limit");
+            outcome(debate, &case, &ledger, Evidence::NoTests, Some(stop))
+        }
+        Err(halt) => Err(halt),
+    }
+}
+
+/// Phase after phase; then the hidden tests, which nobody was told of.
+async fn hold(debate: &Debate, case: &mut Case, ledger: &mut Ledger) -> Result<Evidence, Halt> {
+    for phase in Phase::ALL {
+        if !case.config.holds(phase) {
+            ledger.skip(phase, "it is switched off");
+        } else if phase > Phase::Proposal && ledger.candidates.is_empty() {
+            ledger.skip(phase, "there is no candidate");
+        } else {
+            let expected = expected(phase, case);
+            match hold_one(debate, case, ledger, phase).await? {
+                Ok(happened) => close(debate, case, ledger, phase, expected, happened).await?,
+                Err(why) => ledger.skip(phase, &why),
+            }
+        }
+        let nobody_writes = !case.config.holds(Phase::SelfEvolvement) && !case.config.holds(Phase::Proposal);
+        if phase == Phase::Proposal && nobody_writes {
+            // Somebody has to: each generator once, without another attempt.
+            clarifying::plan(debate, case).await?;
+            writing::propose(debate, case, ledger, "draft", 1).await?;
+        }
+    }
+    choose(case, ledger, "by evidence, since convergence is switched off");
+    let Some(winner) = ledger.choice.as_ref().and_then(|choice| ledger.of(&choice.owner)) else { return Ok(Evidence::NoTests) };
+    let input = &case.input;
+    let trial =
+        Trial { owner: winner.owner.clone(), code: winner.code.clone(), tests: input.hidden_tests.clone(), style: input.hidden_style };
+    let testing = step("hidden-tests", Phase::Convergence, 4);
+    Ok(ledger.run(debate, case, &testing, vec![trial]).await?.pop().unwrap_or_default())
+}
+
+/// One phase. Why it is not worth holding, where that is so.
+async fn hold_one(debate: &Debate, case: &mut Case, ledger: &mut Ledger, phase: Phase) -> Result<Result<Happened, String>, Halt> {
+    Ok(Ok(match phase {
+        Phase::Dehallucination => return clarifying::clarify(debate, case, ledger).await,
+        Phase::SelfEvolvement => {
+            clarifying::plan(debate, case).await?;
+            writing::evolve(debate, case, ledger).await?
+        }
+        Phase::Proposal => {
+            if !case.config.holds(Phase::SelfEvolvement) {
+                clarifying::plan(debate, case).await?;
+            }
+            let happened = writing::propose(debate, case, ledger, phase.name(), case.config.max_attempts).await?;
+            writing::learn(debate, case, ledger).await?;
+            happened
+        }
+        Phase::Critique => debating::critique(debate, case, ledger).await?,
+        Phase::Review => debating::review(debate, case, ledger).await?,
+        Phase::Optimization => debating::optimize(debate, case, ledger).await?,
+        Phase::Adversarial => attacking::adversarial(debate, case, ledger).await?,
+        Phase::Convergence => converging::converge(debate, case, ledger).await?,
+    }))
+}
+
+/// What follows a phase: hooks, what the next one is told, and a gate.
+async fn close(
+    debate: &Debate,
+    case: &mut Case,
+    ledger: &mut Ledger,
+    phase: Phase,
+    expected: String,
+    happened: Happened,
+) -> Result<(), Halt> {
+    if case.config.cognitive_planning {
+        let met = if happened.as_expected { "as expected" } else { "not as expected: plan for that" };
+        case.so_far = format!("The phase before, {}, expected: {expected}. What happened: {} ({met}).", phase.name(), happened.words);
+    }
+    ledger.close(phase, expected, happened);
+    if let Some(argv) = case.config.hooks.after(phase) {
+        hook(debate, case, ledger, phase, argv).await?;
+    }
+    let wait = case.config.gates.contains(&phase).then(|| Duration::from_secs(60 * case.config.gate_minutes));
+    debate.gate(&format!("after {}", phase.name()), &reading::so_far(ledger), wait).await?;
+    Ok(())
+}
+
+/// Runs a command on each candidate; after convergence on the winner alone. What it finds goes to whoever improves or votes.
+async fn hook(debate: &Debate, case: &Case, ledger: &mut Ledger, phase: Phase, argv: &[String]) -> Result<(), Halt> {
+    let wins = |owner: &Arc<str>| ledger.choice.as_ref().is_none_or(|choice| choice.owner == *owner);
+    let owners: Vec<Arc<str>> = ledger.candidates.iter().map(|one| one.owner.clone()).filter(|owner| wins(owner)).collect();
+    let running = step(format!("hook after {}", phase.name()), phase, 1);
+    for owner in owners {
+        let Some(candidate) = ledger.of_mut(&owner) else { continue };
+        let job = case.job(candidate.code.clone(), Work::Command(Command { argv: argv.to_vec(), files: Vec::new() }));
+        let completed = debate.run(&running, &owner, &job).await?;
+        let (passed, said) = match completed.result() {
+            Ok(ran) => (
+                Some(ran.end == End::Exited(0)),
+                format!("{}: {}", evidence::end_words(&ran.end), evidence::tail(&[&*ran.stdout, &*ran.stderr].join("\n"))),
+            ),
+            Err(refused) => (None, refused.to_string()),
+        };
+        if passed == Some(false) {
+            candidate.findings.push(format!("found by the hook after {}: {}", phase.name(), on_one_line(&said)));
+        }
+        ledger.hooks.push(HookRun { after: phase.name().to_owned(), candidate: owner, passed, said });
+    }
+    Ok(())
+}
+
+/// Chooses by evidence where nothing was chosen yet.
+fn choose(case: &Case, ledger: &mut Ledger, why: &str) {
+    if ledger.choice.is_none()
+        && let Some(best) = by_evidence(&contestants(&ledger.candidates, case.owners_answer()))
+    {
+        ledger.choice = Some(Choice { owner: best.owner.clone(), by: why.to_owned(), count: None });
+    }
+}
+
+/// What a phase is expected to bring.
+fn expected(phase: Phase, case: &Case) -> String {
+    let makers = case.seats.makers.len();
+    match phase {
+        Phase::Dehallucination => "every open question is answered".to_owned(),
+        Phase::SelfEvolvement => format!("{makers} candidates that hold their authors' own tests"),
+        Phase::Proposal if case.input.tests.trim().is_empty() => format!("{makers} candidates"),
+        Phase::Proposal => format!("{makers} candidates that hold all given tests"),
+        Phase::Critique => "no severe claim".to_owned(),
+        Phase::Review => "every claim is answered".to_owned(),
+        Phase::Optimization => "no test breaks".to_owned(),
+        Phase::Adversarial => "no attack stands at the end".to_owned(),
+        Phase::Convergence => "one candidate wins".to_owned(),
+    }
+}
+
+/// How it ends; `stopped` says why it goes no further for now.
+fn outcome(debate: &Debate, case: &Case, ledger: &Ledger, hidden: Evidence, stopped: Option<LimitMet>) -> Result<Outcome, Halt> {
+    let absences = debate.absences();
+    if ledger.candidates.is_empty() && stopped.is_none() {
+        return Err(Halt::NoQuorum { step: Phase::Proposal.name().to_owned(), answered: 0, needed: 1, absent: absences });
+    }
+    let result = result::of(case, ledger, &hidden);
+    Outcome::with_result(Ending::Completed, &result.summary(), &result, stopped, absences)
+}
+
+fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
+    let input = Input::parse(input)?;
+    Config::parse(config)?;
+    Seats::of(agents).ok_or("solve needs at least one agent")?;
+    Ok(input.task)
+}
+
+fn foresee(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
+    let (input, config) = (Input::parse(input)?, Config::parse(config)?);
+    let seats = Seats::of(agents).ok_or("solve needs at least one agent")?;
+    let at = |who: &Agent| agents.iter().position(|agent| agent.name == who.name).unwrap_or_default();
+    let call = |who: &Agent, hears: usize, is_sure: bool| Foreseen { agent: at(who), hears, is_sure };
+    let makers = seats.makers.len();
+    let mut calls: Vec<Foreseen> = Vec::new();
+    let mut each = |who: &[Agent], hears: usize, is_sure: bool| calls.extend(who.iter().map(|agent| call(agent, hears, is_sure)));
+    if config.holds(Phase::Dehallucination) && !crate::moves::clarify::is_simple(&input.task, config.clarify_from_words) {
+        each(std::slice::from_ref(&seats.asker), 0, true);
+        each(seats.instructor.as_slice(), 1, false);
+    }
+    each(&seats.makers, 0, true);
+    if config.holds(Phase::SelfEvolvement) {
+        (0..config.self_refinements).for_each(|_| each(&seats.makers, 1, false));
+    }
+    if config.holds(Phase::Proposal) && !input.tests.trim().is_empty() {
+        (1..config.max_attempts).for_each(|_| {
+            each(&seats.makers, 1, false);
+            each(&seats.makers, 1, false);
+        });
+    }
+    for (phase, who) in [(Phase::Critique, &seats.critics), (Phase::Review, &seats.makers), (Phase::Optimization, &seats.makers)] {
+        if config.holds(phase) {
+            each(who, makers, phase != Phase::Review);
+        }
+    }
+    if config.holds(Phase::Adversarial) {
+        for round in 1..=config.adversarial_rounds {
+            each(&seats.reds, makers, round == 1);
+            each(&seats.makers, 1, false);
+        }
+    }
+    if config.holds(Phase::Convergence) {
+        each(std::slice::from_ref(&seats.tester), makers, false);
+        each(seats.judge.as_slice(), makers, true);
+        let owns = |agent: &Agent| seats.makers.iter().any(|maker| maker.name == agent.name);
+        let voters: Vec<Agent> = seats::voters(agents, owns).into_iter().cloned().collect();
+        each(&voters, makers, false);
+    }
+    Ok(calls)
+}

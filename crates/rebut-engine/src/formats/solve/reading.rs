@@ -1,0 +1,237 @@
+//! How a solve debate is read: the code and a short table of evidence for the terminal, and everything in full as Markdown.
+
+use super::{
+    Config,
+    candidates::Attack,
+    ledger::Ledger,
+    result::{CandidateResult, SolveResult},
+};
+use crate::{
+    clean::{as_block, for_markdown, for_people, on_one_line, shortened},
+    event::Started,
+    formats::Reading,
+    view::{TurnState, View},
+};
+use serde::Deserialize;
+use std::fmt::Write;
+
+/// How solve debates are read.
+pub const READING: Reading = Reading { heading, lines, transcript };
+
+fn heading(started: &Started) -> String {
+    let Ok(config) = Config::parse(&started.config) else { return String::new() };
+    let language = started.input.get("language").and_then(|language| language.as_str()).unwrap_or_default();
+    format!("{} · {} of 8 phases · {}", on_one_line(language), config.phases.len(), config.topology)
+}
+
+fn result_of(view: &View) -> Option<SolveResult> {
+    SolveResult::deserialize(&view.outcome.as_ref()?.result).ok()
+}
+
+/// Where the candidates stand, for a person at a gate.
+pub(super) fn so_far(ledger: &Ledger) -> String {
+    let mut text = ledger.phases.last().map(|phase| format!("{}: {}", phase.phase, phase.happened)).unwrap_or_default();
+    for one in &ledger.candidates {
+        let open = one.open_attacks().count();
+        // Writing to a String cannot fail.
+        let _ = write!(
+            text,
+            "\n{} version {}: given tests {}, own tests {}, {open} attacks stand",
+            one.label,
+            one.version,
+            one.given.words(),
+            one.own.words()
+        );
+    }
+    if let Some(choice) = &ledger.choice
+        && let Some(one) = ledger.of(&choice.owner)
+    {
+        let _ = write!(text, "\nchosen: {} {}\n{}", one.label, choice.by, one.code.trim_end());
+    }
+    text
+}
+
+fn lines(view: &View) -> Vec<String> {
+    let Some(result) = result_of(view) else { return lines_so_far(view) };
+    let mut lines: Vec<String> = for_people(&result.code).lines().map(str::to_owned).collect();
+    lines.push(String::new());
+    lines.extend(evidence_lines(&result));
+    lines
+}
+
+/// The table of evidence and what a reader should know besides.
+pub fn evidence_lines(result: &SolveResult) -> Vec<String> {
+    let row = |cells: [&str; 5]| {
+        let [mark, name, tests, attacks, claims] = cells;
+        format!("{mark:<2}{name:<22} {tests:<24} {attacks:<24} {claims}").trim_end().to_owned()
+    };
+    let mut lines = vec![row(["", "candidate", "given tests", "attacks", "claims"])];
+    for one in &result.candidates {
+        let mark = if result.winner.as_deref() == Some(one.owner.as_str()) { "▸" } else { "" };
+        let name = format!("{} {}", one.label, on_one_line(&one.owner));
+        let claims = match one.blocked_by.len() {
+            0 => one.claims.len().to_string(),
+            blocked => format!("{}, {blocked} severe and unsettled", one.claims.len()),
+        };
+        lines.push(row([mark, &shortened(&name, 22), &shortened(&one.tests_words, 24), &attack_words(one), &claims]));
+    }
+    lines.push(format!("chosen {}", on_one_line(&result.chosen)));
+    if result.hidden_words != "no tests" {
+        lines.push(format!("hidden tests: {}", on_one_line(&result.hidden_words)));
+    }
+    if let Some(why) = &result.without_evidence {
+        lines.push(format!("without test evidence: {}", on_one_line(why)));
+    }
+    for refusal in &result.refusals {
+        lines.push(format!("refused: {}", shortened(&on_one_line(refusal), 160)));
+    }
+    for lesson in &result.lessons_drawn {
+        lines.push(format!("learned: {}", shortened(&on_one_line(&lesson.lesson), 160)));
+    }
+    lines
+}
+
+fn attack_words(one: &CandidateResult) -> String {
+    let count = |word: &str| one.attacks.iter().filter(|attack| attack.state.as_str() == word).count();
+    match (count("confirmed"), count("patched")) {
+        (0, 0) => "none confirmed".to_owned(),
+        (open, patched) => format!("{} confirmed, {patched} patched", open + patched),
+    }
+}
+
+/// A debate that has no result: versions as they came.
+fn lines_so_far(view: &View) -> Vec<String> {
+    let version = |code: &std::sync::Arc<crate::facts::CodeRecorded>| {
+        let tests = code.tests.map_or_else(|| "nothing ran".to_owned(), |count| format!("{} of {} hold", count.passed, count.total));
+        format!("version {} by {}: {tests}", code.version, on_one_line(&code.candidate))
+    };
+    view.code.iter().map(version).collect()
+}
+
+fn transcript(view: &View) -> String {
+    let mut text = "## Panel\n\n".to_owned();
+    for agent in view.started.iter().flat_map(|started| &started.agents) {
+        let _ = writeln!(text, "- **{}** ({}), {}", agent.name, agent.stance, for_markdown(&agent.model));
+    }
+    let Some(result) = result_of(view) else {
+        write_so_far(&mut text, view);
+        return text;
+    };
+    write_phases(&mut text, &result);
+    for one in &result.candidates {
+        write_candidate(&mut text, one);
+    }
+    write_vote(&mut text, &result);
+    let Some(outcome) = &view.outcome else { return text };
+    let _ = writeln!(text, "\n## {}\n\n{}", outcome.outcome.as_str().to_uppercase().replace('_', " "), for_markdown(&outcome.summary));
+    if !result.code.is_empty() {
+        let _ = writeln!(text, "\n{}", as_block(&for_people(&result.code)));
+    }
+    text
+}
+
+/// What was said in a debate that has no result.
+fn write_so_far(text: &mut String, view: &View) {
+    for turn in view.turns.iter().filter(|turn| turn.state == TurnState::Done) {
+        let _ = writeln!(text, "\n### {}\n\n{}", for_markdown(&turn.turn), for_markdown(&turn.text));
+    }
+    for line in lines_so_far(view) {
+        let _ = writeln!(text, "\n- {}", for_markdown(&line));
+    }
+    if let Some(outcome) = &view.outcome {
+        let _ = writeln!(text, "\n## {}\n\n{}", outcome.outcome.as_str().to_uppercase().replace('_', " "), for_markdown(&outcome.summary));
+    }
+}
+
+fn write_phases(text: &mut String, result: &SolveResult) {
+    text.push_str("\n## Phases\n\n| phase | expected | happened |\n|---|---|---|\n");
+    for phase in &result.phases {
+        let mark = if phase.as_expected { "" } else { " **(not as expected)**" };
+        let _ = writeln!(text, "| {} | {} | {}{mark} |", cell(&phase.phase), cell(&phase.expected), cell(&phase.happened));
+    }
+    for one in &result.clarified {
+        let answer = one.answer.as_deref().unwrap_or("(nobody could say)");
+        let _ = writeln!(
+            text,
+            "\n- asked ({}): {} — {}: {}",
+            one.category.as_str(),
+            for_markdown(&one.question),
+            for_markdown(&one.by),
+            for_markdown(answer)
+        );
+    }
+    for hook in &result.hooks {
+        let passed = hook.passed.map_or("did not run", |passed| if passed { "passed" } else { "failed" });
+        let _ =
+            writeln!(text, "\n- hook after {} on {}: {passed}: {}", hook.after, for_markdown(&hook.candidate), for_markdown(&hook.said));
+    }
+    for refusal in &result.refusals {
+        let _ = writeln!(text, "\n- refused: {}", for_markdown(refusal));
+    }
+    for lesson in &result.lessons_given {
+        let _ = writeln!(text, "\n- lesson given: {}", for_markdown(lesson));
+    }
+    for lesson in &result.lessons_drawn {
+        let _ = writeln!(
+            text,
+            "\n- lesson drawn by {}: {} ({})",
+            for_markdown(&lesson.by),
+            for_markdown(&lesson.lesson),
+            for_markdown(&lesson.applies_to)
+        );
+    }
+}
+
+fn write_candidate(text: &mut String, one: &CandidateResult) {
+    let _ = writeln!(text, "\n## {} by {}, version {}\n", one.label, for_markdown(&one.owner), one.version);
+    let _ = writeln!(text, "{}\n", for_markdown(&one.approach));
+    let _ = writeln!(
+        text,
+        "- given tests: {}, after {} attempts: {}",
+        for_markdown(&one.tests_words),
+        one.attempts,
+        for_markdown(&one.attempts_ended)
+    );
+    let _ = writeln!(text, "- tests of its author: {}", for_markdown(&one.own_tests_words));
+    if let Some(quality) = one.quality {
+        let _ = writeln!(text, "- rated {quality:.3} by the judge");
+    }
+    for reflected in &one.reflections {
+        let _ = writeln!(
+            text,
+            "- after attempt {}: {} → {}",
+            reflected.attempt,
+            for_markdown(&reflected.root_cause),
+            for_markdown(&reflected.what_to_change)
+        );
+    }
+    for claim in &one.claims {
+        let blocks = if one.blocked_by.contains(&claim.id.0) { ", **blocks it**" } else { "" };
+        let _ = writeln!(text, "- `{}` {}{blocks}: {}", claim.id, claim.severity.as_str(), for_markdown(&claim.claim));
+        let _ = writeln!(text, "  - {}", for_markdown(&claim.standing(true)));
+    }
+    for Attack { id, by, claim, state, why, .. } in &one.attacks {
+        let why = if why.is_empty() { String::new() } else { format!(" ({})", for_markdown(why)) };
+        let _ = writeln!(text, "- attack {id} by {}, {}{why}: {}", for_markdown(by), state.as_str(), for_markdown(claim));
+    }
+}
+
+fn write_vote(text: &mut String, result: &SolveResult) {
+    if !result.differences.is_empty() {
+        text.push_str("\n## Where they differ\n\n");
+    }
+    for one in &result.differences {
+        let _ =
+            writeln!(text, "- {}: holds for {}; not for {}", for_markdown(&one.test), one.holds_for.join(", "), one.fails_for.join(", "));
+    }
+    let Some(count) = &result.vote else { return };
+    let _ = writeln!(text, "\n## Vote, {}\n", count.method);
+    for line in &count.working {
+        let _ = writeln!(text, "- {}", for_markdown(line));
+    }
+}
+
+/// A text that cannot leave its cell.
+fn cell(text: &str) -> String {
+    for_markdown(text).replace('|', "\\|")
+}

@@ -1,0 +1,176 @@
+//! The result of a solve debate: the winner's code with its evidence, and everything that led to it. Nothing that did not run is called passed.
+
+use super::{
+    asking::Case,
+    candidates::{Attack, Candidate, Claimed},
+    converging::quality,
+    evidence::Evidence,
+    ledger::{Drawn, HookRun, Ledger, PhaseHeld},
+    replies::Rated,
+};
+use crate::{
+    clean::on_one_line,
+    facts::TestCount,
+    moves::{clarify::Clarification, contrast::Difference, red_blue::AttackState, reflect::Reflected},
+    voting::Count,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SolveResult {
+    /// The task.
+    pub task: String,
+    /// The language.
+    pub language: String,
+    /// The owner of the code that won; `None` when nobody wrote any.
+    pub winner: Option<String>,
+    /// How it was chosen.
+    pub chosen: String,
+    /// The code.
+    pub code: String,
+    /// The given tests on it; `None` when nothing ran.
+    pub tests: Option<TestCount>,
+    /// The same in words.
+    pub tests_words: String,
+    /// The hidden tests on it; `None` when nothing ran.
+    pub hidden: Option<TestCount>,
+    /// The same in words.
+    pub hidden_words: String,
+    /// Why nothing could be run, where that is so: then nothing here is shown by a run.
+    pub without_evidence: Option<String>,
+    /// Every candidate.
+    pub candidates: Vec<CandidateResult>,
+    /// The count, where there was a vote.
+    pub vote: Option<Count>,
+    /// Tests on which candidates differ.
+    pub differences: Vec<Difference>,
+    /// The judge's rubric, 0 to 1 for each criterion.
+    pub rubric: Vec<Rated>,
+    /// Why new versions were refused.
+    pub refusals: Vec<String>,
+    /// What was asked and answered before the work.
+    pub clarified: Vec<Clarification>,
+    /// Lessons of earlier debates that were given.
+    pub lessons_given: Vec<String>,
+    /// Lessons that were drawn.
+    pub lessons_drawn: Vec<Drawn>,
+    /// What hooks said.
+    pub hooks: Vec<HookRun>,
+    /// How the phases went.
+    pub phases: Vec<PhaseHeld>,
+}
+
+/// One candidate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CandidateResult {
+    /// Its neutral name.
+    pub label: String,
+    /// Whose it is.
+    pub owner: String,
+    /// How it works.
+    pub approach: String,
+    /// The number of its last version.
+    pub version: u32,
+    /// The code.
+    pub code: String,
+    /// The given tests; `None` when nothing ran.
+    pub tests: Option<TestCount>,
+    /// The same in words.
+    pub tests_words: String,
+    /// Its author's own tests in words.
+    pub own_tests_words: String,
+    /// Attempts against the given tests.
+    pub attempts: u32,
+    /// Why there was no further one.
+    pub attempts_ended: String,
+    /// What its author made of failures.
+    pub reflections: Vec<Reflected>,
+    /// Claims against it.
+    pub claims: Vec<Claimed>,
+    /// The names of claims that kept it from winning.
+    pub blocked_by: Vec<String>,
+    /// Attacks on it.
+    pub attacks: Vec<Attack>,
+    /// The mean of the judge's points.
+    pub quality: Option<f64>,
+}
+
+/// The result of a ledger.
+pub(super) fn of(case: &Case, ledger: &Ledger, hidden: &Evidence) -> SolveResult {
+    let winner = ledger.choice.as_ref().and_then(|choice| ledger.of(&choice.owner));
+    let owners_answer = case.owners_answer();
+    SolveResult {
+        task: case.input.task.clone(),
+        language: case.input.language.clone(),
+        winner: winner.map(|one| one.owner.to_string()),
+        chosen: ledger.choice.as_ref().map_or_else(|| "nobody wrote any code".to_owned(), |choice| choice.by.clone()),
+        code: winner.map(|one| one.code.clone()).unwrap_or_default(),
+        tests: winner.and_then(|one| one.given.count()),
+        tests_words: winner.map_or_else(|| Evidence::NoTests.words(), |one| one.given.words()),
+        hidden: hidden.count(),
+        hidden_words: hidden.words(),
+        without_evidence: ledger.refused.clone(),
+        candidates: ledger.candidates.iter().map(|one| candidate(one, ledger, owners_answer)).collect(),
+        vote: ledger.choice.as_ref().and_then(|choice| choice.count.clone()),
+        differences: ledger.differences.clone(),
+        rubric: ledger.rubric.clone(),
+        refusals: ledger.refusals.clone(),
+        clarified: ledger.clarified.clone(),
+        lessons_given: case.input.lessons.clone(),
+        lessons_drawn: ledger.lessons.clone(),
+        hooks: ledger.hooks.clone(),
+        phases: ledger.phases.clone(),
+    }
+}
+
+fn candidate(one: &Candidate, ledger: &Ledger, owners_answer: bool) -> CandidateResult {
+    CandidateResult {
+        label: one.label.clone(),
+        owner: one.owner.to_string(),
+        approach: one.approach.clone(),
+        version: one.version,
+        code: one.code.clone(),
+        tests: one.given.count(),
+        tests_words: one.given.words(),
+        own_tests_words: one.own.words(),
+        attempts: one.attempts,
+        attempts_ended: one.attempts_ended.clone(),
+        reflections: one.reflections.clone(),
+        claims: one.claims.clone(),
+        blocked_by: one.blocked_by(owners_answer).into_iter().map(|id| id.0.clone()).collect(),
+        attacks: one.attacks.clone(),
+        quality: quality(&ledger.rubric, &one.label),
+    }
+}
+
+impl SolveResult {
+    /// The winner among the candidates.
+    pub fn winning(&self) -> Option<&CandidateResult> {
+        let winner = self.winner.as_ref()?;
+        self.candidates.iter().find(|one| one.owner == *winner)
+    }
+
+    /// One sentence.
+    pub fn summary(&self) -> String {
+        let Some(winner) = self.winning() else { return "nobody wrote any code".to_owned() };
+        let mut parts =
+            vec![format!("{} ({}) of {} candidates, {}", winner.label, on_one_line(&winner.owner), self.candidates.len(), self.chosen)];
+        parts.push(format!("given tests: {}", self.tests_words));
+        if self.hidden_words != Evidence::NoTests.words() {
+            parts.push(format!("hidden tests: {}", self.hidden_words));
+        }
+        if let Some(why) = &self.without_evidence {
+            parts.push(format!("without test evidence where nothing could run: {}", on_one_line(why)));
+        }
+        let open = winner.attacks.iter().filter(|attack| attack.state == AttackState::Confirmed).count();
+        if open > 0 {
+            parts.push(format!("{open} confirmed attacks on it stand"));
+        }
+        if !winner.blocked_by.is_empty() {
+            parts.push("severe claims against it were not settled".to_owned());
+        }
+        parts.join("; ")
+    }
+}

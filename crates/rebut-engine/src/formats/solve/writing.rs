@@ -1,0 +1,234 @@
+//! Candidates are written: generators test their own code, meet the given tests, reflect on failures and try again.
+
+use super::{
+    asking::Case,
+    candidates::Candidate,
+    case::Phase,
+    ledger::{Drawn, Happened, Ledger, Trial, step},
+    replies::Lesson,
+};
+use crate::{
+    agent::Agent,
+    debate::{Debate, Said, Step},
+    error::Halt,
+    event::Event,
+    facts::{LessonRecorded, ReflectionRecorded},
+    moves::reflect::{Next, Reflected, next},
+};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// Self-evolvement: each generator writes code and tests, runs them, and mends until they hold or its refinements are used up.
+pub async fn evolve(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<Happened, Halt> {
+    let mut writers: Vec<&Agent> = case.seats.makers.iter().collect();
+    for round in 1..=case.config.self_refinements + 1 {
+        let writing = step(format!("self-evolvement {round}"), Phase::SelfEvolvement, round);
+        let ask = |agent: &Agent, notes: &str| case.evolve(debate, agent, notes, ledger.of(&agent.name));
+        let heard = debate.round(&writing, writers.iter().copied(), ask).await?;
+        for Said { agent, turn, reply } in &heard.said {
+            let candidate = ledger.entered(agent);
+            candidate.take(reply.code.clone(), turn);
+            candidate.approach.clone_from(&reply.approach);
+            candidate.own_tests.clone_from(&reply.tests);
+        }
+        let authors: Vec<Arc<str>> = heard.said.iter().map(|said| said.agent.clone()).collect();
+        let testing = step(format!("self-test {round}"), Phase::SelfEvolvement, round);
+        run_tests(debate, case, ledger, &testing, &authors, Which::Own).await?;
+        record_all(debate, case, ledger, &writing, &authors).await?;
+        // Whoever was missing now is not asked to mend what it did not write.
+        let failed =
+            |agent: &&Agent| authors.contains(&agent.name) && ledger.of(&agent.name).is_some_and(|one| one.own.passed() == Some(false));
+        writers.retain(failed);
+        if writers.is_empty() {
+            break;
+        }
+    }
+    let (all, passed) = (ledger.candidates.len(), ledger.candidates.iter().filter(|one| one.own.all_passed()).count());
+    let words = format!("{passed} of {all} candidates hold their authors' own tests");
+    Ok(Happened { words, as_expected: all == case.seats.makers.len() && passed == all })
+}
+
+/// Which tests are run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    /// Those of each author.
+    Own,
+    /// Those that are given.
+    Given,
+}
+
+/// Runs tests on candidates and enters what they show.
+async fn run_tests(debate: &Debate, case: &Case, ledger: &mut Ledger, step: &Step, owners: &[Arc<str>], which: Which) -> Result<(), Halt> {
+    let of = |owner: &Arc<str>| ledger.of(owner).map(|one| (one.owner.clone(), one.code.clone(), one.own_tests.clone()));
+    let texts: Vec<(Arc<str>, String, String)> = owners.iter().filter_map(of).collect();
+    let trial = |(owner, code, own): (Arc<str>, String, String)| match which {
+        Which::Own => Trial { owner, code, tests: own, style: None },
+        Which::Given => Trial { owner, code, tests: case.input.tests.clone(), style: case.input.style },
+    };
+    let trials: Vec<Trial> = texts.into_iter().map(trial).collect();
+    let found = ledger.run(debate, case, step, trials).await?;
+    for (owner, evidence) in owners.iter().zip(found) {
+        if let Some(candidate) = ledger.of_mut(owner) {
+            *(if which == Which::Own { &mut candidate.own } else { &mut candidate.given }) = evidence;
+        }
+    }
+    Ok(())
+}
+
+async fn record_all(debate: &Debate, case: &Case, ledger: &mut Ledger, step: &Step, owners: &[Arc<str>]) -> Result<(), Halt> {
+    for owner in owners {
+        ledger.record(debate, step, &case.input.language, owner, None).await?;
+    }
+    Ok(())
+}
+
+/// Proposal: whoever has no code yet writes it; all meet the given tests; whoever fails reflects and tries again. `name` and `most` are
+/// `draft` and 1 where the phase is switched off but somebody has to write.
+pub async fn propose(debate: &Debate, case: &Case, ledger: &mut Ledger, name: &str, most: u32) -> Result<Happened, Halt> {
+    let mut best: BTreeMap<Arc<str>, Candidate> = BTreeMap::new();
+    let mut writers: Vec<&Agent> = case.seats.makers.iter().filter(|agent| ledger.of(&agent.name).is_none()).collect();
+    for attempt in 1..=most {
+        let writing = step(format!("{name} {attempt}"), Phase::Proposal, 2 * attempt - 1);
+        let mut tried = write(debate, case, ledger, &writing, &writers).await?;
+        if attempt == 1 {
+            // Code from self-evolvement is a first attempt too.
+            tried = ledger.candidates.iter().map(|candidate| candidate.owner.clone()).collect();
+        }
+        let testing = step(format!("given-tests {attempt}"), Phase::Proposal, 2 * attempt - 1);
+        run_tests(debate, case, ledger, &testing, &tried, Which::Given).await?;
+        record_all(debate, case, ledger, &writing, &tried).await?;
+        for candidate in ledger.candidates.iter_mut().filter(|one| tried.contains(&one.owner)) {
+            candidate.attempts = attempt;
+            candidate.recovered = candidate.given.all_passed() && !candidate.reflections.is_empty();
+            let is_best = best.get(&candidate.owner).is_none_or(|known| candidate.given.held() >= known.given.held());
+            if is_best {
+                best.insert(candidate.owner.clone(), candidate.clone());
+            }
+        }
+        writers = reflect(debate, case, ledger, attempt, most, &tried).await?;
+        if writers.is_empty() {
+            break;
+        }
+    }
+    for candidate in &mut ledger.candidates {
+        if let Some(best) = best.remove(&candidate.owner) {
+            // A later attempt that holds fewer tests was a step back.
+            let kept = std::mem::take(candidate);
+            *candidate = Candidate { attempts: kept.attempts, attempts_ended: kept.attempts_ended, reflections: kept.reflections, ..best };
+        }
+    }
+    Ok(proposed(case, ledger))
+}
+
+/// Asks writers for code. Who delivered.
+async fn write(debate: &Debate, case: &Case, ledger: &mut Ledger, writing: &Step, writers: &[&Agent]) -> Result<Vec<Arc<str>>, Halt> {
+    if writers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ask = |agent: &Agent, notes: &str| case.propose(debate, agent, notes, ledger.of(&agent.name));
+    let heard = debate.round(writing, writers.iter().copied(), ask).await?;
+    for Said { agent, turn, reply } in &heard.said {
+        let candidate = ledger.entered(agent);
+        candidate.take(reply.code.clone(), turn);
+        candidate.approach.clone_from(&reply.approach);
+    }
+    for absence in &heard.absent {
+        if let Some(candidate) = ledger.of_mut(&absence.agent) {
+            candidate.attempts_ended = format!("its author is missing ({})", absence.reason);
+        }
+    }
+    Ok(heard.said.into_iter().map(|said| said.agent).collect())
+}
+
+/// Whoever failed and may try again says what it learned. Who tries again: without a reflection, nobody does.
+async fn reflect<'a>(
+    debate: &Debate,
+    case: &'a Case,
+    ledger: &mut Ledger,
+    attempt: u32,
+    most: u32,
+    tried: &[Arc<str>],
+) -> Result<Vec<&'a Agent>, Halt> {
+    let give_up_below = case.config.give_up_below;
+    for candidate in ledger.candidates.iter_mut().filter(|one| tried.contains(&one.owner)) {
+        candidate.attempts_ended = ended(next(candidate.given.passed(), attempt, most, None, give_up_below), candidate.given.words());
+    }
+    let fails = |agent: &&Agent| tried.contains(&agent.name) && ledger.of(&agent.name).is_some_and(|one| one.attempts_ended.is_empty());
+    let failed: Vec<&Agent> = case.seats.makers.iter().filter(fails).collect();
+    if failed.is_empty() {
+        return Ok(Vec::new());
+    }
+    let reflecting = step(format!("reflection {attempt}"), Phase::Proposal, 2 * attempt);
+    let ask = |agent: &Agent, notes: &str| {
+        let failed = ledger.of(&agent.name).cloned().unwrap_or_default();
+        case.reflect(debate, agent, notes, &failed)
+    };
+    let heard = debate.round(&reflecting, failed.iter().copied(), ask).await?;
+    for Said { agent, reply, .. } in heard.said {
+        let recorded = ReflectionRecorded {
+            attempt,
+            run: format!("given-tests {attempt}/{agent}").into(),
+            root_cause: reply.root_cause.clone(),
+            what_went_wrong: reply.what_went_wrong.clone(),
+            what_to_change: reply.what_to_change.clone(),
+            confidence: reply.confidence,
+        };
+        debate.note(reflecting.place(Some(&agent)), Event::ReflectionRecorded(Arc::new(recorded))).await?;
+        let Some(candidate) = ledger.of_mut(&agent) else { continue };
+        let follows = next(candidate.given.passed(), attempt, most, Some(reply.confidence), give_up_below);
+        candidate.attempts_ended = ended(follows, candidate.given.words());
+        candidate.reflections.push(Reflected {
+            attempt,
+            root_cause: reply.root_cause,
+            what_went_wrong: reply.what_went_wrong,
+            what_to_change: reply.what_to_change,
+            confidence: reply.confidence,
+        });
+    }
+    for absence in &heard.absent {
+        if let Some(candidate) = ledger.of_mut(&absence.agent) {
+            candidate.attempts_ended = format!("no reflection came ({})", absence.reason);
+        }
+    }
+    Ok(failed.into_iter().filter(|agent| ledger.of(&agent.name).is_some_and(|one| one.attempts_ended.is_empty())).collect())
+}
+
+/// Why there is no further attempt; empty when there is one.
+fn ended(follows: Next, evidence: String) -> String {
+    match follows {
+        Next::Retry => String::new(),
+        Next::Passed => "all given tests hold".to_owned(),
+        Next::Attempts => "its attempts are used up".to_owned(),
+        Next::GivenUp => "its author does not believe that another attempt would help".to_owned(),
+        Next::NothingRan => evidence,
+    }
+}
+
+fn proposed(case: &Case, ledger: &Ledger) -> Happened {
+    let (all, passed) = (ledger.candidates.len(), ledger.candidates.iter().filter(|one| one.given.all_passed()).count());
+    let full = all == case.seats.makers.len();
+    if case.input.tests.trim().is_empty() {
+        return Happened { words: format!("{all} candidates; no tests are given, so none is shown to pass"), as_expected: full };
+    }
+    Happened { words: format!("{passed} of {all} candidates hold all given tests"), as_expected: full && passed == all }
+}
+
+/// Whoever failed first and passed then draws a lesson that helps elsewhere. It is verified: the attempt after it passed.
+pub async fn learn(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<(), Halt> {
+    let recovered = |agent: &&Agent| ledger.of(&agent.name).is_some_and(|one| one.recovered && one.given.all_passed());
+    let learners: Vec<&Agent> = case.seats.makers.iter().filter(recovered).collect();
+    if !case.config.lessons || learners.is_empty() {
+        return Ok(());
+    }
+    let lesson = step("lesson", Phase::Proposal, 2 * case.config.max_attempts);
+    let ask = |agent: &Agent, notes: &str| {
+        let candidate = ledger.of(&agent.name).cloned().unwrap_or_default();
+        case.learn(debate, agent, notes, &candidate)
+    };
+    let heard = debate.round(&lesson, learners, ask).await?;
+    for Said { agent, reply: Lesson { lesson: text, applies_to }, .. } in heard.said {
+        let recorded = LessonRecorded { text: text.clone(), applies_to: applies_to.clone(), verified: true };
+        debate.note(lesson.place(Some(&agent)), Event::LessonRecorded(Arc::new(recorded))).await?;
+        ledger.lessons.push(Drawn { by: agent, lesson: text, applies_to });
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! What cases cannot show of solve: every subset of phases, hidden tests that nobody is told, and gates that people decide.
+
+use rebut_engine::{
+    Desk, DeskOptions, Start,
+    agent::Role,
+    event::Event,
+    formats::solve::{Config, Phase, SolveResult},
+    memory::MemoryStore,
+    model::{Answer, Fault, Model, Models, Request},
+    outcome::{Ending, Outcome},
+    store::Store,
+};
+use rebut_models::rehearsal::RehearsalModel;
+use rebut_testkit::{cases::Case, clock::SimulatedClock, toy_sandbox::ToySandbox};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+/// Passes on to another model and keeps every prompt.
+struct Overheard<M> {
+    inner: M,
+    told: Mutex<Vec<String>>,
+}
+
+#[async_trait::async_trait]
+impl<M: Model> Model for Overheard<M> {
+    async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
+        self.told.lock().expect("nobody panicked").push(format!("{}\n{}", request.prompt.system, request.prompt.user));
+        self.inner.ask(request).await
+    }
+}
+
+struct Everybody(Arc<dyn Model>);
+
+impl Models for Everybody {
+    fn open(&self, _: &str) -> Result<Arc<dyn Model>, Fault> {
+        Ok(self.0.clone())
+    }
+}
+
+fn start(input: Value, config: Value) -> Start {
+    let roles = ["generator", "implementer", "critic", "tester", "red-team", "judge"];
+    Start {
+        format: "solve".to_owned(),
+        input,
+        config,
+        agents: roles.iter().map(|role| Role::built_in(role).expect("a built-in role").played_by("rehearsal")).collect(),
+        seed: Some(7),
+        ..Start::default()
+    }
+}
+
+fn desk(model: Arc<dyn Model>) -> Desk {
+    let options =
+        DeskOptions { clock: Arc::new(SimulatedClock::new()), sandbox: Arc::new(ToySandbox::default()), ..DeskOptions::default() };
+    Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(Everybody(model)), options)
+}
+
+fn result_of(outcome: &Outcome) -> SolveResult {
+    SolveResult::deserialize(&outcome.result).expect("a result of solve")
+}
+
+const HIDDEN: &str = "zebracanary: has quixotic\nokapicanary: lacks mellifluous\n";
+
+#[tokio::test(start_paused = true)]
+async fn every_subset_of_the_phases_runs_and_nobody_is_told_a_hidden_test() {
+    let model = Arc::new(Overheard { inner: RehearsalModel, told: Mutex::default() });
+    for bits in 0..256_u32 {
+        let phases: Vec<Phase> =
+            Phase::ALL.into_iter().enumerate().filter(|(at, _)| bits & (1 << at) != 0).map(|(_, phase)| phase).collect();
+        let config = Config { phases: phases.clone(), clarify_from_words: 0, ..Config::default() };
+        let input = json!({"task": "Add two numbers.", "language": "python", "tests": "adds: has a + b\n", "hidden_tests": HIDDEN});
+        let start = start(input, serde_json::to_value(config).expect("JSON"));
+        let (_, outcome) = desk(model.clone()).run(start).await.unwrap_or_else(|error| panic!("{phases:?}: {error}"));
+        assert_eq!((outcome.outcome, &outcome.degraded), (Ending::Completed, &Vec::new()), "{phases:?}: {}", outcome.summary);
+        let result = result_of(&outcome);
+        let held: Vec<&str> = result.phases.iter().filter(|phase| phase.held).map(|phase| phase.phase.as_str()).collect();
+        assert_eq!(held, phases.iter().map(|phase| phase.name()).collect::<Vec<_>>());
+        assert_eq!(result.phases.len(), 8, "those that were not held are listed too");
+        assert_eq!(result.candidates.len(), 2, "{phases:?}: somebody always writes");
+        assert!(result.code.contains("REHEARSAL"), "{phases:?}");
+        let hidden = result.hidden.expect("hidden tests ran");
+        assert_eq!((hidden.passed, hidden.total), (1, 2), "{phases:?}");
+        assert_eq!(result.tests.is_some_and(|tests| tests.passed == tests.total), false, "a stub is never called passed");
+    }
+    let told = model.told.lock().expect("nobody panicked");
+    assert!(told.len() > 1000, "only {} prompts", told.len());
+    for word in ["zebracanary", "okapicanary", "quixotic", "mellifluous"] {
+        assert!(told.iter().all(|prompt| !prompt.contains(word)), "somebody was told `{word}`");
+    }
+}
+
+fn case(name: &str) -> Case {
+    Case::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/solve").join(name))
+}
+
+/// Both decisions, by a person while the debate waits.
+#[tokio::test(start_paused = true)]
+async fn a_person_decides_at_a_gate() {
+    for (approved, ending) in [(true, Ending::Completed), (false, Ending::Rejected)] {
+        let mut case = case("gate-timed-out");
+        case.start.config["phases"] = json!(["proposal"]);
+        let store = Arc::new(MemoryStore::new());
+        let desk = case.desk(store.clone(), case.model());
+        let running = desk.start(case.start.clone()).await.expect("it starts");
+        let id = running.id;
+        let mut watch = desk.watch(id, 0).await.expect("it can be watched");
+        let opened = loop {
+            let record = watch.next().await.expect("a record").expect("it goes on");
+            if let Some(Event::GateOpened(opened)) = record.event().expect("events can be read") {
+                break opened;
+            }
+        };
+        assert!(opened.summary.contains("given tests 2 of 2 hold"), "{}", opened.summary);
+        desk.decide(id, &opened.gate, approved, "somebody", "seen").await.expect("decided");
+        let outcome = running.outcome().await.expect("an end");
+        assert_eq!(outcome.outcome, ending, "{}", outcome.summary);
+        let again = desk.decide(id, &opened.gate, !approved, "somebody else", "").await;
+        assert!(again.is_err(), "a gate is decided once");
+        assert!(store.load(id, 0).await.expect("a journal").len() > 5);
+    }
+}
+
+/// A cap that is met in the middle leaves what stands so far.
+#[tokio::test(start_paused = true)]
+async fn a_met_limit_leaves_the_best_code_so_far() {
+    let mut case = case("straight");
+    let limits = rebut_engine::event::Limits {
+        caps: rebut_engine::budget::Caps { calls: Some(8), ..Default::default() },
+        ..rebut_engine::event::Limits::default()
+    };
+    case.start.limits = Some(limits);
+    let (_, ran) = case.run(Arc::new(MemoryStore::new())).await.expect("a run");
+    assert_eq!(ran.outcome.outcome, Ending::Stopped, "{}", ran.outcome.summary);
+    let result = result_of(&ran.outcome);
+    assert!(result.code.contains("a + b") && result.chosen.contains("met a limit"), "{}", result.chosen);
+    assert_eq!(result.hidden, None, "hidden tests score an end, not a stop");
+}

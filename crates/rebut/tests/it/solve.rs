@@ -1,0 +1,134 @@
+//! `rebut solve`: from a task to code that really ran, from a benchmark's record, without a sandbox, and at a gate.
+
+use crate::rebut::{Rebut, script_of};
+use serde_json::{Value, json};
+
+/// Where the sandbox's own programs are.
+const SYSTEM: &str = "/usr/bin:/bin";
+const GOOD: &str = "def add(a, b):\n    return a + b\n";
+const BAD: &str = "def add(a, b):\n    return a - b\n";
+
+fn code(text: &str) -> String {
+    json!({"approach": "Plain.", "code": text, "confidence": 0.9}).to_string()
+}
+
+fn reflexion() -> String {
+    let reflection = json!({"root_cause": "I subtracted.", "what_went_wrong": "1 - 2 is -1.", "what_to_change": "Add.", "confidence": 0.9});
+    let lesson = json!({"lesson": "Read the verb.", "applies_to": "arithmetic"});
+    let rubric = json!({"scores": [{"candidate": "C1", "correctness": 1, "maintainability": 1, "performance": 1, "security": 1, "test_coverage": 0.5, "reason": "Plain."}]});
+    script_of(&[
+        ("proposal 1/generator", code(BAD)),
+        ("reflection 1/generator", reflection.to_string()),
+        ("proposal 2/generator", code(GOOD)),
+        ("lesson/generator", lesson.to_string()),
+        ("rubric/judge", rubric.to_string()),
+    ])
+}
+
+fn solve<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let usual = ["--judges", "generator,judge", "-m", "script:script.md", "--phases", "proposal,convergence", "-q"];
+    ["solve"].iter().chain(more).chain(&usual).copied().collect()
+}
+
+#[test]
+fn code_really_runs_is_reflected_on_and_is_scored_by_tests_nobody_saw() {
+    let mut rebut = Rebut::new();
+    rebut.set("PATH", SYSTEM);
+    rebut.write("script.md", &reflexion());
+    rebut.write("t.py", "assert add(1, 2) == 3\n");
+    rebut.write("h.py", "assert add(2, 2) == 4\nassert add('a', 'b') == 'canary'\n");
+    let flags = ["Add two numbers.", "--tests", "t.py", "--hidden-tests", "h.py", "--entry", "add", "--code", "out.py"];
+    let ran = rebut.run(&solve(&flags));
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    for expected in
+        ["def add(a, b):\n    return a + b\n", "▸ C1 generator", "1 of 1 hold", "hidden tests: 1 of 2 hold", "learned: Read the verb."]
+    {
+        assert!(ran.stdout.contains(expected), "{expected:?} is not in\n{}", ran.stdout);
+    }
+    assert_eq!(rebut.read("out.py"), GOOD);
+    let shown = rebut.json(0, &["show", "--json"]);
+    let result = &shown["result"];
+    assert_eq!((&result["tests"]["passed"], &result["hidden"]["passed"], &result["hidden"]["total"]), (&json!(1), &json!(1), &json!(2)));
+    assert_eq!(result["candidates"][0]["attempts"], 2);
+    assert_eq!(result["without_evidence"], Value::Null);
+}
+
+#[test]
+fn without_a_sandbox_nothing_is_called_passed_and_the_outcome_says_why() {
+    let rebut = Rebut::new();
+    rebut.write("script.md", &reflexion());
+    rebut.write("t.py", "assert add(1, 2) == 3\n");
+    let told = rebut.json(0, &solve(&["Add two numbers.", "--tests", "t.py", "--json"]));
+    assert_eq!(told["result"]["tests"], Value::Null);
+    assert!(told["result"]["without_evidence"].as_str().is_some_and(|why| !why.is_empty()), "{told}");
+    assert!(told["summary"].as_str().is_some_and(|summary| summary.contains("without test evidence")), "{told}");
+}
+
+#[test]
+fn a_problem_of_a_benchmark_keeps_its_tests_hidden() {
+    let rebut = Rebut::new();
+    let record = json!({"task_id": "HumanEval/0", "prompt": "def add(a, b):\n    \"\"\"Add.\"\"\"\n", "entry_point": "add",
+        "canonical_solution": "    return a + b\n", "test": "def check(candidate):\n    assert candidate(1, 2) == 3  # canary\n"});
+    rebut.write("he.jsonl", &record.to_string());
+    let shown = rebut.expect(0, &["solve", "--problem", "he.jsonl#HumanEval/0", "--judges", "generator", "-m", "rehearsal", "--dry-run"]);
+    assert!(shown.contains("Complete this Python function") && shown.contains("Tests call `add`"), "{shown}");
+    assert!(!shown.contains("canary") && !shown.contains("candidate(1, 2)"), "{shown}");
+    let rows: &[(&[&str], &str)] = &[
+        (&["solve", "--problem", "he.jsonl#HumanEval/1"], "no problem `HumanEval/1`"),
+        (&["solve", "--problem", "he.jsonl"], "should look like"),
+        (&["solve", "--problem", "he.jsonl#HumanEval/0", "more"], "cannot be used with"),
+        (&["solve"], "TASK"),
+        (&["solve", " "], "the task is empty"),
+        (&["solve", "x", "--lang", "cobol"], "cobol"),
+        (&["solve", "x", "--phases", "lunch"], "lunch"),
+        (&["solve", "x", "--hook", "post-lunch=true"], "post-proposal"),
+        (&["solve", "x", "--hook", "post-proposal="], "should look like"),
+        (&["solve", "x", "--answer", "yes"], "should look like"),
+        (&["solve", "x", "--tests", "nothing.py"], "nothing.py"),
+        (&["solve", "x", "--set", "solve.max_attempts=0"], "max_attempts"),
+    ];
+    for (words, message) in rows {
+        let ran = rebut.run(words);
+        assert_eq!(ran.code, 2, "{words:?}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains(message), "{words:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_bare_task_is_solved_and_the_rehearsal_hides_nothing() {
+    let rebut = Rebut::new();
+    rebut.user_config("");
+    let ran = rebut.run(&["Write a function that adds two numbers.", "-m", "rehearsal"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("solve: it begins with “write a function”"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("REHEARSAL") && ran.stdout.contains("raise NotImplementedError"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains(" hold"), "a rehearsal claims no pass: {}", ran.stdout);
+}
+
+#[test]
+fn a_gate_is_decided_from_another_process() {
+    let rebut = Rebut::new();
+    rebut.write("script.md", &reflexion());
+    for (word, code) in [("approve", 0), ("reject", 7)] {
+        let mut started = rebut.start(&[
+            "solve",
+            "Add.",
+            "--judges",
+            "generator",
+            "-m",
+            "script:script.md",
+            "--phases",
+            "proposal",
+            "--gate",
+            "proposal",
+            "-q",
+        ]);
+        started.until(|event| event["type"] == "gate.opened");
+        let id = started.id.clone();
+        rebut.expect(0, &[word, &id, "--reason", "seen"]);
+        let (ended, stderr) = started.finish();
+        assert_eq!(ended, code, "{word}: {stderr}");
+        let again = rebut.run(&["approve", &id]);
+        assert!(again.code == 2 && again.stderr.contains("waits at no gate"), "{}", again.stderr);
+    }
+}
