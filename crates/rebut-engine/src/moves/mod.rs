@@ -5,3 +5,4 @@ pub mod exchange;
 pub mod judge;
 pub mod objections;
 pub mod quotes;
+pub mod tools;

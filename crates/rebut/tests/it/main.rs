@@ -5,6 +5,7 @@ mod audit;
 mod budget;
 mod canary;
 mod challenge;
+mod code;
 mod crash;
 mod decide;
 mod doctor;
