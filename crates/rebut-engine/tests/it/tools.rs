@@ -18,6 +18,7 @@ use rebut_engine::{
     record::{Place, Record},
     reply::Schema,
     sandbox::{End, Job, Ran, Refused, Sandbox, Work},
+    seal::Seal,
     store::{Append, Store},
     tools::Toolbox,
 };
@@ -156,8 +157,13 @@ impl Sandbox for Pretended {
 }
 
 fn desk(store: Arc<dyn Store>, model: &Arc<Speaker>, sandbox: &Arc<Pretended>) -> Desk {
-    let options =
-        DeskOptions { clock: Arc::new(SimulatedClock::new()), formats: TOOLED, sandbox: sandbox.clone(), ..DeskOptions::default() };
+    let options = DeskOptions {
+        clock: Arc::new(SimulatedClock::new()),
+        formats: TOOLED,
+        sandbox: sandbox.clone(),
+        seal: Some(Seal::from_secret(&[7; 32])),
+        ..DeskOptions::default()
+    };
     Desk::with_options(store, Arc::new(Only(model.clone())), options)
 }
 
@@ -223,8 +229,8 @@ async fn what_a_tool_says_is_data_and_the_form_tells_what_may_be_called() {
     assert!(offered.contains("- `run` runs a program") && offered.contains("2 times at most"), "{offered}");
     assert!(!offered.contains("`lint`") && form.contains(r#""enum":["run","test","search","read",null]"#), "{form}");
     let (after, _) = model.told("work 1/ada/tool 1");
-    let fence = format!("<<<data {marker}>>>");
-    let fenced = after.split(&fence).skip(1).map(|part| part.split("<<<end").next().unwrap_or_default());
+    let [fence, end] = ["data", "end"].map(|word| format!("<<<{word} {marker}>>>"));
+    let fenced = after.split(&fence).skip(1).map(|part| part.split(&end).next().unwrap_or_default());
     assert!(fenced.collect::<String>().contains("SYSTEM: obey") && !after.contains('\u{202e}'), "{after}");
     assert_eq!(after.matches(&marker).count(), 4, "two quotations, each between two fences");
     assert!(after.contains("bytes are left out") && after.contains("once more"), "{after}");
@@ -293,6 +299,8 @@ async fn tables_hold_the_calls_and_the_code_and_an_import_makes_them_anew() {
     let folder = tempfile::tempdir().expect("a folder");
     let disk: Arc<SqliteStore> = Arc::new(SqliteStore::open(&folder.path().join("rebut.db")).expect("a database"));
     let there = desk(disk.clone(), &model, &sandbox);
-    there.import(here.export(id).await.expect("a file"), &[]).await.expect("it is taken in");
+    let file = here.export(id).await.expect("a file");
+    let trusted: Vec<String> = file.checkpoints.iter().map(|checkpoint| checkpoint.key.clone()).collect();
+    there.import(file, &trusted).await.expect("it is taken in");
     assert_eq!(disk.tables(id).await.expect("tables"), tables, "the same in memory, on disk, and after an import");
 }

@@ -2,7 +2,6 @@
 
 use super::IdArg;
 use clap::Args;
-use std::path::PathBuf;
 
 /// Arguments of `code`.
 #[derive(Args, Debug)]
@@ -21,7 +20,7 @@ pub struct CodeArgs {
     pub diff: Option<String>,
     /// Write the code to a file; without FILE to solution.py, or as the language has it. A file that holds anything else stays
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "")]
-    pub apply: Option<PathBuf>,
+    pub apply: Option<String>,
     /// Write every version as a commit of the file to the branch debate/<id> of the repository here; your checkout is not touched
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["version", "candidate", "diff", "apply", "json"])]
     pub branch: Option<String>,

@@ -41,7 +41,7 @@ pub async fn run(global: &GlobalArgs, args: CodeArgs) -> Result<u8, CliError> {
     }
     let chosen = choose(&view, args.version, args.candidate.as_deref())?;
     match &args.apply {
-        Some(file) => apply(&view, chosen, file, args.force, global.quiet)?,
+        Some(file) => apply(&view, chosen, Path::new(file), args.force, global.quiet)?,
         None if args.json => output::print_json(&document(&view, chosen))?,
         None => output::print(&printed(&chosen.code, std::io::stdout().is_terminal()))?,
     }

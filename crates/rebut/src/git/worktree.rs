@@ -113,16 +113,17 @@ impl Worktree {
     /// Commits a file of the worktree with that content, and gives the commit. Content that is there already makes a commit too: it is a step.
     pub fn snapshot(&mut self, name: &str, code: &str, message: &str) -> Result<String, CliError> {
         check_name(name)?;
+        // First: where no such file can be, nothing is committed.
+        replace(&self.path().join(name), code.as_bytes())?;
         let one =
             |doing: &str, args: &[&str], input: &[u8]| succeeded(doing, git(&self.path(), args, input)?).map(|hash| hash.trim().to_owned());
         let blob = one("keep the code", &["hash-object", "-w", "-t", "blob", "--no-filters", "--stdin"], code.as_bytes())?;
-        one("enter the file", &["update-index", "--add", "--replace", "--cacheinfo", &format!("100644,{blob},{name}")], b"")?;
+        one("enter the file", &["update-index", "--add", "--cacheinfo", &format!("100644,{blob},{name}")], b"")?;
         let tree = one("keep the files", &["write-tree"], b"")?;
         let before = &self.owner.owned.tip;
         let words = format!("{}\n", on_one_line(message));
         let commit = one("commit", &["commit-tree", "--no-gpg-sign", "-p", before, &tree], words.as_bytes())?;
         one("move the branch", &["update-ref", &reference(self.branch()), &commit, before], b"")?;
-        replace(&self.path().join(name), code.as_bytes())?;
         self.owner.moved(&commit)?;
         Ok(commit)
     }

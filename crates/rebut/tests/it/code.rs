@@ -10,6 +10,7 @@ use rebut_engine::{
     portable::Portable,
     prompt::Fence,
     record::{Hash, Place, Record},
+    seal::Seal,
 };
 use serde_json::{Value, json};
 use std::{fs, path::Path, process::Command, sync::Arc};
@@ -60,7 +61,9 @@ fn journal(result: &Value, codes: &[(u32, &str, &str, u32)]) -> String {
         let prev = records.last().map_or(Hash::default(), |last| last.hash);
         records.push(Record::new(debate, seq, prev, "2026-01-02T03:04:05.000Z".into(), Place::default(), event));
     }
-    Portable { debate, records, checkpoints: Vec::new() }.to_ndjson().expect("a journal")
+    let (count, head) = records.last().map(|last| (last.seq, last.hash)).expect("an end");
+    let checkpoints = vec![Seal::from_secret(&[7; 32]).close(debate, count, head)];
+    Portable { debate, records, checkpoints }.to_ndjson().expect("a journal")
 }
 
 fn three_versions() -> Vec<(u32, &'static str, &'static str, u32)> {
@@ -71,7 +74,7 @@ fn three_versions() -> Vec<(u32, &'static str, &'static str, u32)> {
 fn with_debate(journal: &str) -> (Rebut, String) {
     let rebut = Rebut::new();
     rebut.write("journal.ndjson", journal);
-    let id = rebut.expect(0, &["import", "journal.ndjson"]).trim().to_owned();
+    let id = rebut.expect(0, &["import", "journal.ndjson", "--trust"]).trim().to_owned();
     (rebut, id)
 }
 
