@@ -29,6 +29,9 @@ pub struct Agent {
     /// Who answers in its place when its model cannot, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<String>,
+    /// The tools it may use where a format lends any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
 }
 
 /// How hard a model should think.
@@ -75,6 +78,8 @@ pub struct Role {
     pub about: String,
     /// The text an agent is given.
     pub brief: String,
+    /// The tools it may use where a format lends any.
+    pub tools: Vec<String>,
 }
 
 /// The roles compiled in.
@@ -123,7 +128,7 @@ impl Role {
         BUILT_IN.iter().find(|(known, _)| *known == name).map(|(name, text)| Self::parse(name, text))
     }
 
-    /// Reads a role file: optional front matter (`stance:`, `description:` or `about:`) between two lines of `---`, then the text.
+    /// Reads a role file: optional front matter (`stance:`, `description:` or `about:`, `tools:`) between two lines of `---`, then the text.
     /// Agent files of coding assistants have the same form and can be used as they are.
     pub fn parse(name: &str, text: &str) -> Self {
         let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
@@ -139,6 +144,7 @@ impl Role {
             stance: field("stance").unwrap_or_else(|| "neutral".to_owned()),
             about: field("about").or_else(|| field("description")).unwrap_or_default(),
             brief: body.trim_start_matches('-').trim().to_owned(),
+            tools: field("tools").map(|names| list(&names)).unwrap_or_default(),
         }
     }
 
@@ -154,6 +160,12 @@ impl Role {
             max_tokens: None,
             effort: None,
             fallbacks: Vec::new(),
+            tools: self.tools.clone(),
         }
     }
+}
+
+/// Names apart by commas or spaces, in brackets or not.
+fn list(names: &str) -> Vec<String> {
+    names.split(|c: char| c == ',' || c.is_whitespace() || "[]\"'".contains(c)).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }

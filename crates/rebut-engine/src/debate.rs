@@ -180,8 +180,21 @@ impl Debate {
     /// One agent speaks.
     pub async fn turn<R: Reply>(&self, step: &Step, agent: &Agent, ask: Ask<R>) -> Result<Result<Said<R>, Absence>, Halt> {
         self.enter(step)?;
-        let exchange = Exchange::new(self, step, agent, step.turn(&agent.name), Told::Held(&ask.prompt), &ask.schema)?;
-        let mut results = self.exchange_all(vec![(exchange, &*ask.check)], Vec::new()).await?;
+        self.turn_named(step, agent, step.turn(&agent.name), &ask.prompt, &ask.schema, &*ask.check).await
+    }
+
+    /// The same under any name: a move may ask one agent several times at a step.
+    pub(crate) async fn turn_named<R: Reply>(
+        &self,
+        step: &Step,
+        agent: &Agent,
+        turn: Arc<str>,
+        prompt: &Prompt,
+        schema: &Schema,
+        check: &Check<'static, R>,
+    ) -> Result<Result<Said<R>, Absence>, Halt> {
+        let exchange = Exchange::new(self, step, agent, turn, Told::Held(prompt), schema)?;
+        let mut results = self.exchange_all(vec![(exchange, check)], Vec::new()).await?;
         self.note_absences(step, results.iter().filter_map(|result| result.as_ref().err()));
         results.pop().ok_or_else(|| Halt::Broken(format!("{}: nobody was asked", step.name)))
     }
@@ -224,7 +237,7 @@ impl Debate {
 
     /// Records a fact the format derived from replies. Recorded once; a re-run that derives another fact is stopped.
     pub async fn note(&self, place: Place, event: Event) -> Result<(), Halt> {
-        let recorded = self.journal.memory().fact(event.kind(), &place).map(str::to_owned);
+        let recorded = self.journal.memory().fact(&event, &place).map(str::to_owned);
         match recorded {
             None => {
                 self.journal.queue(Entry::new(place, event)).await;
@@ -313,6 +326,14 @@ impl Debate {
             return Ok(());
         }
         Err(Halt::Broken(format!("the format used the step `{}` twice; each needs its own name", step.name)))
+    }
+
+    /// Like a step's name, the name of a turn that several agents have at one step is used once.
+    pub(crate) fn enter_turn(&self, turn: &str) -> Result<(), Halt> {
+        if self.lock_said().steps.insert(format!("turn {turn}")) {
+            return Ok(());
+        }
+        Err(Halt::Broken(format!("the format used the turn `{turn}` twice; each needs its own name")))
     }
 
     /// Like a step's name, a run's is used once.
@@ -418,7 +439,7 @@ impl Debate {
         all
     }
 
-    fn note_absences<'a>(&self, step: &Step, new: impl IntoIterator<Item = &'a Absence>) {
+    pub(crate) fn note_absences<'a>(&self, step: &Step, new: impl IntoIterator<Item = &'a Absence>) {
         let new = new.into_iter().map(|absence| (step.round, step.name.clone(), absence.clone()));
         self.lock_said().absences.extend(new);
     }

@@ -8,6 +8,7 @@ use crate::{
     event::{Event, GateDecided, HumanCancelled, HumanNoted, Limits, Started, TurnCompleted, TurnFailed},
     model::{Fault, FaultKind},
     outcome::Outcome,
+    projection::Projection,
     record::{Hash, Place, Record},
     running::RunCompleted,
     seal::Seal,
@@ -137,7 +138,8 @@ pub struct Memory {
 /// The hash of a run's job, and what came of it.
 type RecordedRun = (Hash, Option<Arc<RunCompleted>>);
 
-type FactKey = (String, Option<u32>, Option<Arc<str>>, Option<Arc<str>>);
+/// Kind, place, and what tells several of that kind at one place apart.
+type FactKey = (String, Option<u32>, Option<Arc<str>>, Option<Arc<str>>, String);
 
 /// What is known of one turn.
 #[derive(Clone, Debug, Default)]
@@ -292,6 +294,7 @@ impl Journal {
             let record = Record::new(self.debate, seq, head, now.clone(), entry.place.clone(), &entry.event);
             head = record.hash;
             append.turns.extend(entry.turn_row(seq, now));
+            append.projections.extend(Projection::of(seq, now, &entry.place, &entry.event));
             append.records.push(record);
         }
         append
@@ -363,13 +366,13 @@ impl Memory {
         turns
     }
 
-    /// The recorded data of a derived fact at this place, if it is recorded.
-    pub fn fact(&self, kind: &str, place: &Place) -> Option<&str> {
+    /// The recorded data of the derived fact that stands for this one at this place, if it is recorded.
+    pub fn fact(&self, event: &Event, place: &Place) -> Option<&str> {
         // A debate that was never interrupted has none to compare with.
         if self.facts.is_empty() {
             return None;
         }
-        let key = (kind.to_owned(), place.round, place.phase.clone(), place.agent.clone());
+        let key = (event.kind().to_owned(), place.round, place.phase.clone(), place.agent.clone(), name_at_place(event));
         self.facts.get(&key).map(String::as_str)
     }
 
@@ -426,7 +429,7 @@ impl Memory {
             }
             Some(Event::DebateCompleted(outcome)) => self.outcome = Some(outcome),
             Some(
-                Event::RoundCompleted(_)
+                event @ (Event::RoundCompleted(_)
                 | Event::PositionRecorded(_)
                 | Event::PositionChanged(_)
                 | Event::VoteTallied(_)
@@ -438,8 +441,8 @@ impl Memory {
                 | Event::CodeRecorded(_)
                 | Event::ReflectionRecorded(_)
                 | Event::LessonRecorded(_)
-                | Event::ToolCalled(_),
-            ) => self.absorb_fact(record),
+                | Event::ToolCalled(_)),
+            ) => self.absorb_fact(record, &event),
             Some(Event::HumanAnswered(_) | Event::HumanMarked(_) | Event::EventRedacted(_)) | None => {}
         }
     }
@@ -466,8 +469,18 @@ impl Memory {
         self.gates.entry(decided.gate.clone()).or_default().1.get_or_insert(decided);
     }
 
-    fn absorb_fact(&mut self, record: &Record) {
-        let key = (record.kind.to_string(), record.round, record.phase.clone(), record.agent.clone());
+    fn absorb_fact(&mut self, record: &Record, event: &Event) {
+        let key = (record.kind.to_string(), record.round, record.phase.clone(), record.agent.clone(), name_at_place(event));
         self.facts.insert(key, record.data.clone());
+    }
+}
+
+/// What tells facts of one kind at one place apart, where there can be several.
+fn name_at_place(event: &Event) -> String {
+    match event {
+        Event::CodeRecorded(code) => code.version.to_string(),
+        Event::ReflectionRecorded(reflection) => reflection.run.to_string(),
+        Event::ToolCalled(call) => call.turn.to_string(),
+        _ => String::new(),
     }
 }

@@ -2,12 +2,13 @@
 
 use crate::{
     DebateId,
+    projection::{CodeRow, Made, OfTurn, Projection, Tables, TurnList, TurnLists},
     record::Record,
     seal::Checkpoint,
     store::{Append, Claim, Filter, Session, Store, StoreError, TurnRow},
 };
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::{BTreeMap, HashMap, hash_map::Entry},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -23,6 +24,7 @@ struct Kept {
     checkpoints: Vec<Checkpoint>,
     session: Option<Session>,
     turns: Vec<TurnRow>,
+    projections: Vec<Projection>,
     claimed: bool,
 }
 
@@ -55,6 +57,7 @@ impl Kept {
         self.records.extend(append.records);
         self.checkpoints.extend(append.checkpoint);
         self.turns.extend(append.turns);
+        self.projections.extend(append.projections);
         self.claimed = match append.claim {
             Claim::Keep => self.claimed,
             Claim::Take => true,
@@ -63,6 +66,55 @@ impl Kept {
         if let Some(session) = append.session {
             self.session = Some(*session);
         }
+    }
+
+    /// Takes out what a record left in tables; of a turn the row stays, and is empty.
+    fn clear(&mut self, seq: u64) {
+        let lists_of_it = |left: &Projection| matches!(&left.made, Made::Entry { of, .. } if self.turn_of(of, left.seq) == Some(seq));
+        let gone: Vec<bool> = self.projections.iter().map(|left| left.seq == seq || lists_of_it(left)).collect();
+        let mut gone = gone.into_iter();
+        self.projections.retain(|_| !gone.next().unwrap_or_default());
+        for turn in self.turns.iter_mut().filter(|turn| turn.seq == seq) {
+            Arc::make_mut(&mut turn.completed).text.clear();
+        }
+    }
+
+    /// The record of the turn that is meant by an event of that number.
+    fn turn_of(&self, of: &OfTurn, before: u64) -> Option<u64> {
+        let is_meant = |turn: &&TurnRow| match of {
+            OfTurn::Named(name) => turn.completed.turn == *name,
+            OfTurn::LastOf(agent) => turn.agent_id == *agent,
+        };
+        self.turns.iter().rev().filter(|turn| turn.seq < before).find(is_meant).map(|turn| turn.seq)
+    }
+
+    fn tables(&self) -> Tables {
+        let mut tables = Tables::default();
+        let mut lists: BTreeMap<u64, [Vec<&str>; 3]> = BTreeMap::new();
+        for left in &self.projections {
+            match &left.made {
+                Made::Code(code) => {
+                    let turn = self.turn_of(&OfTurn::Named(code.turn.clone()), left.seq);
+                    tables.code.push(CodeRow::of(left.seq, turn, &left.created_at, code));
+                }
+                Made::Entry { list, of, json } => {
+                    if let Some(turn) = self.turn_of(of, left.seq) {
+                        lists.entry(turn).or_default()[*list as usize].push(json);
+                    }
+                }
+            }
+        }
+        let array = |entries: &[&str]| (!entries.is_empty()).then(|| format!("[{}]", entries.join(",")));
+        tables.turns = lists
+            .iter()
+            .map(|(seq, lists)| TurnLists {
+                seq: *seq,
+                tool_calls: array(&lists[TurnList::ToolCalls as usize]),
+                test_results: array(&lists[TurnList::TestResults as usize]),
+                reflections: array(&lists[TurnList::Reflections as usize]),
+            })
+            .collect();
+        tables
     }
 }
 
@@ -111,6 +163,10 @@ impl Store for MemoryStore {
         Ok(sessions)
     }
 
+    async fn tables(&self, debate: DebateId) -> Result<Tables, StoreError> {
+        Ok(self.lock().get(&debate).map(Kept::tables).unwrap_or_default())
+    }
+
     async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {
         let mut debates = self.lock();
         let kept = debates.get_mut(&append.debate).ok_or_else(|| StoreError::NotFound(append.debate.to_string()))?;
@@ -118,7 +174,7 @@ impl Store for MemoryStore {
         let seq = tombstone.seq;
         let place = kept.records.iter_mut().find(|record| record.seq == seq);
         *place.ok_or_else(|| StoreError::NotFound(format!("event {seq} of {}", append.debate)))? = tombstone;
-        kept.turns.retain(|turn| turn.seq != seq);
+        kept.clear(seq);
         kept.apply(append);
         Ok(())
     }

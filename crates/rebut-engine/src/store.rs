@@ -4,6 +4,7 @@ use crate::{
     DebateId,
     event::TurnCompleted,
     model::{Finish, Usage},
+    projection::{Projection, Tables},
     record::Record,
     seal::Checkpoint,
 };
@@ -25,7 +26,10 @@ pub trait Store: Send + Sync + 'static {
     /// Sessions, newest first.
     async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError>;
 
-    /// Puts a tombstone in the place of one record, together with the append that reports it.
+    /// What a debate's events left in the tables besides the journal.
+    async fn tables(&self, debate: DebateId) -> Result<Tables, StoreError>;
+
+    /// Puts a tombstone in the place of one record, and of what it left in tables, together with the append that reports it.
     async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError>;
 
     /// Removes a debate and all that was derived from it.
@@ -54,6 +58,8 @@ pub struct Append {
     pub session: Option<Box<Session>>,
     /// Rows for `debate_turns`.
     pub turns: Vec<TurnRow>,
+    /// What the events leave in other tables.
+    pub projections: Vec<Projection>,
     /// What it must survive.
     pub durability: Durability,
     /// Whether the appender takes or gives up the debate.
@@ -70,6 +76,7 @@ impl Append {
             checkpoint: None,
             session: None,
             turns: Vec::new(),
+            projections: Vec::new(),
             durability: Durability::Process,
             claim: Claim::Keep,
         }

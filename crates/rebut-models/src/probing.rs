@@ -36,7 +36,8 @@ impl Registry {
         let mut prompt = Prompt::default();
         prompt.system = "You check that a connection works.".into();
         prompt.user = "Reply with exactly this JSON object: {\"ready\": true}".to_owned();
-        let agent = Role { name: "probe".to_owned(), stance: String::new(), about: String::new(), brief: String::new() }.played_by(name);
+        let agent = Role { name: "probe".to_owned(), stance: String::new(), about: String::new(), brief: String::new(), tools: Vec::new() }
+            .played_by(name);
         let request = Request {
             turn: "probe",
             attempt: 1,

@@ -2,7 +2,7 @@
 
 use crate::{
     claims::{ClaimError, Claims},
-    failed, rows,
+    derived, failed, rows,
 };
 use rebut_engine::{
     DebateId,
@@ -186,6 +186,10 @@ impl Ledger {
         if !append.turns.is_empty() {
             let session = append.debate.to_string();
             append.turns.iter().try_for_each(|turn| rows::insert_turn(connection, &session, turn))?;
+        }
+        if !append.projections.is_empty() {
+            let session = append.debate.to_string();
+            append.projections.iter().try_for_each(|left| derived::insert(connection, &session, left))?;
         }
         match append.claim {
             Claim::Keep => {}

@@ -1,6 +1,7 @@
 //! Where journals are kept: one SQLite file. One thread writes, many appends share a commit, reads go beside it.
 
 mod claims;
+mod derived;
 mod elsewhere;
 mod ledger;
 mod readers;

@@ -1,5 +1,6 @@
 //! The SQL: records, checkpoints, sessions and turns as rows, and back.
 
+use crate::derived;
 use rebut_engine::{
     DebateId,
     record::{Hash, Record},
@@ -92,7 +93,8 @@ pub(crate) fn redact(connection: &Connection, tombstone: &Record) -> rusqlite::R
     }
     let mut turn = connection
         .prepare_cached("UPDATE debate_turns SET content = '', tool_calls = NULL, test_results = NULL, reflections = NULL WHERE id = ?1")?;
-    turn.execute([turn_id(&tombstone.debate.to_string(), tombstone.seq)])?;
+    turn.execute([row_id(&tombstone.debate.to_string(), tombstone.seq)])?;
+    derived::clear(connection, &tombstone.debate.to_string(), tombstone.seq)?;
     Ok(true)
 }
 
@@ -213,7 +215,7 @@ pub(crate) fn insert_turn(connection: &Connection, session: &str, turn: &TurnRow
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
     )?;
     statement.execute(rusqlite::params![
-        turn_id(session, turn.seq),
+        row_id(session, turn.seq),
         session,
         turn.round,
         &*turn.phase,
@@ -232,16 +234,17 @@ pub(crate) fn insert_turn(connection: &Connection, session: &str, turn: &TurnRow
     Ok(())
 }
 
-fn turn_id(session: &str, seq: u64) -> String {
+/// The id of the row that a record makes.
+pub(crate) fn row_id(session: &str, seq: u64) -> String {
     format!("{session}/{seq}")
 }
 
 /// SQLite's integers have a sign. No count of ours comes near the end.
-fn int(number: u64) -> i64 {
+pub(crate) fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+pub(crate) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let number: i64 = row.get(column)?;
     u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
 }

@@ -1,7 +1,7 @@
 //! The store over one SQLite file: hands writes to the writer's thread, reads to a few connections of their own.
 
 use crate::{
-    claims,
+    claims, derived,
     elsewhere::{Elsewhere, Watcher},
     failed,
     ledger::Work,
@@ -11,6 +11,7 @@ use crate::{
 };
 use rebut_engine::{
     DebateId,
+    projection::Tables,
     record::Record,
     seal::Checkpoint,
     store::{Append, Filter, Session, Store, StoreError},
@@ -68,6 +69,10 @@ impl Store for SqliteStore {
     async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
         let filter = filter.clone();
         self.readers.read(move |connection| rows::sessions(connection, &filter)).await
+    }
+
+    async fn tables(&self, debate: DebateId) -> Result<Tables, StoreError> {
+        self.readers.read(move |connection| derived::tables(connection, debate)).await
     }
 
     async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {

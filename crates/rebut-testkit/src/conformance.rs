@@ -1,5 +1,7 @@
 //! What every store must do, as a table of checks: the same for the one in memory and the ones on disk.
 
+mod tables;
+
 use futures_util::future::{BoxFuture, join_all};
 use rebut_engine::{
     DebateId,
@@ -10,6 +12,7 @@ use rebut_engine::{
     store::{Append, Claim, Durability, Filter, Session, Status, Store, StoreError, TurnRow},
 };
 use std::sync::Arc;
+use tables::{events_leave_their_rows_in_the_same_step, what_events_left_is_cleared_with_them};
 
 /// One thing a store must do. Panics if it does not.
 pub struct Check {
@@ -38,6 +41,8 @@ checks! {
     removes_everything,
     takes_and_gives_up,
     many_writers_lose_nothing,
+    events_leave_their_rows_in_the_same_step,
+    what_events_left_is_cleared_with_them,
 }
 
 /// Runs every check, each on a store that `fresh` makes.

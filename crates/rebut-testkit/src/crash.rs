@@ -6,6 +6,7 @@ use rebut_engine::{
     DebateId,
     event::Event,
     memory::MemoryStore,
+    projection::Tables,
     record::{Hash, Record},
     report,
     seal::Checkpoint,
@@ -165,6 +166,10 @@ impl Store for Fuse {
 
     async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
         self.store.sessions(filter).await
+    }
+
+    async fn tables(&self, debate: DebateId) -> Result<Tables, StoreError> {
+        self.store.tables(debate).await
     }
 
     async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {

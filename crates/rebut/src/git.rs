@@ -1,6 +1,7 @@
 //! The change since a commit, asked of git in a way in which the repository cannot run anything of its own.
 
 mod untracked;
+pub mod worktree;
 
 use crate::{context::is_denied, error::CliError};
 use rebut_engine::clean::on_one_line;
@@ -138,7 +139,8 @@ fn diff(dir: &Path, commit: &str, files: &[OsString]) -> Result<String, CliError
 /// Runs git without anything of the repository's own.
 fn git(dir: &Path, args: &[impl AsRef<OsStr>]) -> Result<Output, CliError> {
     let mut command = quiet(dir);
-    without_filters(&mut command, &filters(dir)?);
+    let known = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
+    without_filters(&mut command, &filters(dir)?, known);
     output(command.args(args))
 }
 
@@ -157,7 +159,11 @@ fn quiet(dir: &Path) -> Command {
 
 /// The filters any configuration names: programs that git would run over the files it compares. Asking for them runs none.
 fn filters(dir: &Path) -> Result<Vec<OsString>, CliError> {
-    let listed = output(quiet(dir).args(["config", "-z", "--name-only", "--get-regexp", r"^filter\."]))?;
+    Ok(filters_of(output(quiet(dir).args(["config", "-z", "--name-only", "--get-regexp", r"^filter\."]))?))
+}
+
+/// The names in a list of filters' settings.
+fn filters_of(listed: Output) -> Vec<OsString> {
     // `filter.NAME.clean`; the name may hold dots itself.
     let names = listed.stdout.split(|byte| *byte == 0).filter_map(|key| {
         let end = key.iter().rposition(|byte| *byte == b'.')?;
@@ -165,12 +171,11 @@ fn filters(dir: &Path) -> Result<Vec<OsString>, CliError> {
     });
     let mut names: Vec<OsString> = names.collect();
     names.dedup();
-    Ok(names)
+    names
 }
 
-/// Empties filters by the environment, where a name may hold `=`; what the environment sets already stays.
-fn without_filters(command: &mut Command, filters: &[OsString]) {
-    let known = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
+/// Empties filters by the environment, where a name may hold `=`; the first `known` settings there stay.
+fn without_filters(command: &mut Command, filters: &[OsString], known: usize) {
     let settings = [(".clean", ""), (".smudge", ""), (".process", ""), (".required", "false")];
     let all = filters.iter().flat_map(|name| settings.map(|(setting, value)| (name, setting, value)));
     let mut count = known;

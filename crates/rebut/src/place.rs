@@ -39,6 +39,11 @@ impl Place {
         self.dir.join("rebut.db")
     }
 
+    /// Where the worktrees of debates are, while they last.
+    pub fn worktrees(&self) -> PathBuf {
+        self.dir.join("worktrees")
+    }
+
     /// The sealing key of this installation, made when first needed and readable only by its owner.
     pub fn seal(&self) -> Result<Seal, CliError> {
         let path = self.dir.join("seal.key");

@@ -12,6 +12,7 @@ use crate::{
     model::Deltas,
     outcome::{Ending, Outcome},
     portable::Portable,
+    projection::Projection,
     record::{Hash, Place, Record},
     replay::{Recorded, Recording},
     report,
@@ -129,6 +130,7 @@ impl Desk {
             return Err(DeskError::WrongState(format!("debate {} is here already", file.debate)));
         }
         let mut turns = view::turn_rows(&file.records);
+        let mut projections: Vec<Projection> = file.records.iter().filter_map(Projection::of_record).collect();
         let mut after = 0;
         // One append per checkpoint, since an append closes the journal at most once.
         let mut ends: Vec<(u64, Option<_>)> = file.checkpoints.into_iter().map(|checkpoint| (checkpoint.count, Some(checkpoint))).collect();
@@ -138,6 +140,7 @@ impl Desk {
             let mut append = Append::new(file.debate, after);
             append.records = file.records.get(from..to).unwrap_or_default().to_vec();
             append.turns = turns.extract_if(.., |turn| turn.seq <= end).collect();
+            append.projections = projections.extract_if(.., |left| left.seq <= end).collect();
             append.checkpoint = checkpoint;
             append.session = Some(Box::new(session.clone()));
             append.durability = Durability::Power;

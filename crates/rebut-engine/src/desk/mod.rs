@@ -26,6 +26,7 @@ use crate::{
     secrets::Scrubber,
     store::{Filter, Session, Store},
     view::View,
+    wisdom,
 };
 use serde_json::Value;
 use std::{
@@ -191,6 +192,11 @@ impl Desk {
     /// Sessions, newest first.
     pub async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, DeskError> {
         Ok(self.inner.store.sessions(filter).await?)
+    }
+
+    /// The lessons of earlier debates that fit a task, best first.
+    pub async fn lessons_for(&self, task: &str, bounds: &wisdom::Bounds) -> Result<Vec<wisdom::Lesson>, DeskError> {
+        Ok(wisdom::lessons_for(task, &*self.inner.store, self.inner.clock.now(), bounds).await?)
     }
 
     /// Whether a process, this one or another, runs a debate now. One that is recorded as running and is not was interrupted.

@@ -9,3 +9,4 @@ pub mod objections;
 pub mod quotes;
 pub mod red_blue;
 pub mod reflect;
+pub mod tools;

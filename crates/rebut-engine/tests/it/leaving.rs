@@ -6,6 +6,7 @@ use rebut_engine::{
     event::Limits,
     memory::MemoryStore,
     outcome::Ending,
+    projection::Tables,
     record::Record,
     seal::Checkpoint,
     store::{Append, Filter, Session, Store, StoreError},
@@ -40,6 +41,10 @@ impl Store for SlowToSay {
 
     async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
         self.0.sessions(filter).await
+    }
+
+    async fn tables(&self, debate: DebateId) -> Result<Tables, StoreError> {
+        self.0.tables(debate).await
     }
 
     async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {

@@ -1,4 +1,4 @@
-//! The engine's own tests: cases and their crashes, audits, replies, steering, replay, who hears whom, planning, reviews, voting.
+//! The engine's own tests: cases and their crashes, audits, replies, steering, replay, who hears whom, planning, reviews, voting, wisdom, tools.
 
 mod audits;
 mod cases;
@@ -12,6 +12,8 @@ mod planning;
 mod replies;
 mod review;
 mod solve;
+mod tools;
 mod topology;
 mod turns;
 mod voting;
+mod wisdom;

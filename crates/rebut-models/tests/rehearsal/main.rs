@@ -126,7 +126,8 @@ fn one_changed_fact_changes_the_decision() {
 #[test]
 fn a_custom_role_is_read_for_what_it_cares_about() {
     let role = |stance: &str, brief: &str| -> Agent {
-        Role { name: "guest".into(), stance: stance.into(), about: String::new(), brief: brief.into() }.played_by("rehearsal")
+        Role { name: "guest".into(), stance: stance.into(), about: String::new(), brief: brief.into(), tools: Vec::new() }
+            .played_by("rehearsal")
     };
     let rows = [
         (role("strict", "You guard security, privacy and compliance. Think like an attacker."), "A"),

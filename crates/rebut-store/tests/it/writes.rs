@@ -4,6 +4,8 @@
 use crate::{ask, database, journal, open};
 use rebut_engine::{
     DebateId,
+    facts::{CodeMetrics, CodeRecorded},
+    projection::{Made, OfTurn, Projection, TurnList},
     store::{Append, Durability, Filter, Status, Store, StoreError},
 };
 use rebut_testkit::conformance::{append_of, more_records, session_of, turn_of};
@@ -167,6 +169,53 @@ async fn removed_text_leaves_the_file() {
     }
     assert_eq!(ask(&path, "SELECT count(*) FROM debate_sessions"), 27);
     assert_eq!(ask(&path, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"), 0);
+}
+
+#[tokio::test]
+async fn code_and_lists_leave_the_file_with_their_events() {
+    let (_folder, path) = database();
+    let store = open(&path);
+    let long = |canary: &str| format!("{canary} {}", "pad ".repeat(3000));
+    let code = |seq: u64| CodeRecorded {
+        version: u32::try_from(seq).expect("small"),
+        candidate: "risk".into(),
+        turn: "recommend/risk".into(),
+        language: "python".to_owned(),
+        code: long(&format!("canary-code-{seq}")),
+        tests: None,
+        quality: None,
+        metrics: CodeMetrics::default(),
+        diff: format!("canary-diff-{seq}"),
+    };
+    let left = |seq: u64, made: Made| Projection { seq, created_at: "2026".into(), made };
+    let entry = |seq: u64| Made::Entry {
+        list: TurnList::TestResults,
+        of: OfTurn::LastOf("risk".into()),
+        json: format!(r#"{{"seq":{seq},"text":"{}"}}"#, long(&format!("canary-entry-{seq}"))),
+    };
+    let debate = DebateId::new();
+    let full = Append {
+        session: Some(Box::new(session_of(debate, "2026", Status::Completed))),
+        turns: vec![turn_of(1, "said")],
+        projections: vec![
+            left(2, Made::Code(Arc::new(code(2)))),
+            left(3, Made::Code(Arc::new(code(3)))),
+            left(4, entry(4)),
+            left(5, entry(5)),
+        ],
+        ..append_of(debate, &more_records(debate, &[], 5, "text"))
+    };
+    store.append(full).await.expect("append");
+    for (seq, gone, stays) in [(2, ["canary-code-2", "canary-diff-2"], "canary-code-3"), (4, ["canary-entry-4"; 2], "canary-entry-5")] {
+        let records = journal(&store, debate).await;
+        assert!(gone.iter().all(|canary| !traces(&path, canary).is_empty()), "it was there");
+        let report = more_records(debate, &records, 1, "report");
+        store.redact(records[seq - 1].tombstone(), append_of(debate, &report)).await.expect("redact");
+        gone.iter().for_each(|canary| assert_eq!(traces(&path, canary), [""; 0], "{canary}"));
+        assert!(!traces(&path, stays).is_empty(), "{stays} stays");
+    }
+    store.remove(debate).await.expect("remove");
+    assert_eq!(traces(&path, "canary"), [""; 0]);
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 mod asking;
 mod bench;
 mod challenging;
+mod code;
 mod evaluate;
 mod hook;
 mod kept;
@@ -16,6 +17,7 @@ mod voting;
 pub use asking::*;
 pub use bench::*;
 pub use challenging::*;
+pub use code::*;
 pub use evaluate::*;
 pub use hook::*;
 pub use kept::*;
@@ -135,6 +137,8 @@ pub enum Command {
     Ls(LsArgs),
     /// Show a debate's result
     Show(ShowArgs),
+    /// Print the code a debate wrote, or any version of it; write it to a file when asked
+    Code(CodeArgs),
     /// Follow a debate's events until it ends
     Watch(WatchArgs),
     /// Go on with a debate that was interrupted

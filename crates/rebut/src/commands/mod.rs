@@ -6,6 +6,7 @@ mod baseline;
 mod begin;
 mod bench;
 mod challenge;
+mod code;
 mod config;
 mod demo;
 mod doctor;
@@ -56,6 +57,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Society(args)) => ask::ask("society", &global, *args).await,
         Some(Command::Ls(args)) => look::ls(&global, args).await,
         Some(Command::Show(args)) => look::show(&global, args).await,
+        Some(Command::Code(args)) => code::run(&global, args).await,
         Some(Command::Watch(args)) => look::watch(&global, args).await,
         Some(Command::Resume(args)) => keep::resume(&global, args).await,
         Some(Command::Replay(args)) => keep::replay(&global, args).await,

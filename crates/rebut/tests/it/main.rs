@@ -6,6 +6,7 @@ mod bench;
 mod budget;
 mod canary;
 mod challenge;
+mod code;
 mod crash;
 mod decide;
 mod doctor;

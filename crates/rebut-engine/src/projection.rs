@@ -1,0 +1,184 @@
+//! What an event leaves in the tables for people besides its record: a version of the code, or an entry in the row of a turn. Pure.
+
+use crate::{
+    event::Event,
+    facts::CodeRecorded,
+    record::{Place, Record},
+    running::RunCompleted,
+    sandbox::TestVerdict,
+};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// What one event leaves in a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Projection {
+    /// The record it comes from.
+    pub seq: u64,
+    /// When that was written.
+    pub created_at: Arc<str>,
+    /// What it is.
+    pub made: Made,
+}
+
+/// What is left in a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Made {
+    /// A row of `code_versions`, of the turn it names.
+    Code(Arc<CodeRecorded>),
+    /// One more entry of a list in a row of `debate_turns`; nothing where there is no such row.
+    Entry {
+        /// Which list.
+        list: TurnList,
+        /// In whose row.
+        of: OfTurn,
+        /// The entry, as a JSON object that holds its `seq`.
+        json: String,
+    },
+}
+
+/// The lists in a row of `debate_turns`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnList {
+    /// What tools were used for.
+    ToolCalls,
+    /// How runs went.
+    TestResults,
+    /// What was learned from failures.
+    Reflections,
+}
+
+/// Which turn a list belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OfTurn {
+    /// The turn of that name.
+    Named(Arc<str>),
+    /// The last turn of that agent before the event.
+    LastOf(Arc<str>),
+}
+
+/// The tables of one debate as far as they come from projections: what a store gives back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tables {
+    /// The versions of its code, by the number of their record.
+    pub code: Vec<CodeRow>,
+    /// The turns whose lists hold anything, by the number of their record.
+    pub turns: Vec<TurnLists>,
+}
+
+/// A row of `code_versions`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CodeRow {
+    /// The record it comes from.
+    pub seq: u64,
+    /// The record of the turn it came with; `None` when that is not there.
+    pub turn_seq: Option<u64>,
+    /// Its language.
+    pub language: String,
+    /// The code.
+    pub code: String,
+    /// Its number in the debate.
+    pub version_number: u32,
+    /// 0 to 1, where somebody rated it.
+    pub quality_score: Option<f64>,
+    /// The share of tests that held; `None` when there was none.
+    pub test_pass_rate: Option<f64>,
+    /// What can be counted in it, as JSON.
+    pub metrics: String,
+    /// What changed since the version before; `None` when there is none.
+    pub diff_from_previous: Option<String>,
+    /// When it was recorded.
+    pub created_at: String,
+}
+
+/// The lists in a row of `debate_turns`, each a JSON array.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TurnLists {
+    /// The record of the turn.
+    pub seq: u64,
+    /// What tools were used for.
+    pub tool_calls: Option<String>,
+    /// How runs went.
+    pub test_results: Option<String>,
+    /// What was learned from failures.
+    pub reflections: Option<String>,
+}
+
+impl Projection {
+    /// What an event at that place leaves, if anything.
+    pub fn of(seq: u64, created_at: &Arc<str>, place: &Place, event: &Event) -> Option<Self> {
+        let last = || place.agent.as_deref().map(|agent| OfTurn::LastOf(agent_in(agent).into()));
+        let entry = |list, of, json| Made::Entry { list, of, json };
+        let made = match event {
+            Event::CodeRecorded(code) => Made::Code(code.clone()),
+            Event::ToolCalled(call) => entry(TurnList::ToolCalls, OfTurn::Named(call.turn.clone()), with_seq(seq, &event.to_data())),
+            Event::ReflectionRecorded(_) => entry(TurnList::Reflections, last()?, with_seq(seq, &event.to_data())),
+            Event::RunCompleted(completed) => entry(TurnList::TestResults, last()?, results(seq, completed)),
+            _ => return None,
+        };
+        Some(Self { seq, created_at: created_at.clone(), made })
+    }
+
+    /// What a record leaves, if it can be read.
+    pub fn of_record(record: &Record) -> Option<Self> {
+        let event = record.event().ok().flatten().filter(|_| !record.is_redacted())?;
+        let place = Place { round: record.round, phase: record.phase.clone(), agent: record.agent.clone() };
+        Self::of(record.seq, &record.ts, &place, &event)
+    }
+}
+
+impl CodeRow {
+    /// The row of a version.
+    pub fn of(seq: u64, turn_seq: Option<u64>, created_at: &str, code: &CodeRecorded) -> Self {
+        Self {
+            seq,
+            turn_seq,
+            language: code.language.clone(),
+            code: code.code.clone(),
+            version_number: code.version,
+            quality_score: code.quality,
+            test_pass_rate: code.tests.filter(|tests| tests.total > 0).map(|tests| f64::from(tests.passed) / f64::from(tests.total)),
+            metrics: serde_json::to_string(&code.metrics).expect("numbers are always JSON"),
+            diff_from_previous: Some(code.diff.clone()).filter(|diff| !diff.is_empty()),
+            created_at: created_at.to_owned(),
+        }
+    }
+}
+
+/// A run of `ada` may be named `ada/tool 1`.
+fn agent_in(name: &str) -> &str {
+    name.split('/').next().unwrap_or(name)
+}
+
+/// An object's text with the number of its record as its first field.
+fn with_seq(seq: u64, object: &str) -> String {
+    format!("{{\"seq\":{seq},{}", object.trim_start().trim_start_matches('{'))
+}
+
+/// How a run went in short: its output stays in the journal.
+fn results(seq: u64, completed: &RunCompleted) -> String {
+    #[derive(Serialize)]
+    struct Results<'a> {
+        seq: u64,
+        run: &'a str,
+        passed: usize,
+        total: usize,
+        tests: Vec<(&'a str, TestVerdict)>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        not_believed: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        refused: Option<&'a str>,
+    }
+    let ran = completed.ran.as_ref();
+    let tests = ran.map(|ran| ran.tests.as_slice()).unwrap_or_default();
+    let results = Results {
+        seq,
+        run: &completed.run,
+        passed: ran.map_or(0, crate::sandbox::Ran::passed),
+        total: tests.len(),
+        tests: tests.iter().map(|test| (test.name.as_str(), test.verdict)).collect(),
+        not_believed: ran.and_then(|ran| ran.distrust.as_deref()),
+        refused: completed.refused.as_ref().map(|refused| refused.reason.as_str()),
+    };
+    serde_json::to_string(&results).expect("words and numbers are always JSON")
+}

@@ -1,0 +1,183 @@
+//! Wisdom: lessons that earlier debates proved by their runs, and which of them fit a new task. What is not proved, too old, somebody
+//! else's or about something else is never given to anybody.
+
+use crate::{
+    DebateId,
+    clean::{on_one_line, shortened},
+    event::Event,
+    facts::LessonRecorded,
+    record::Record,
+    retrieval::{rank, words},
+    store::{Filter, Session, Store, StoreError},
+};
+use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// The lessons of earlier debates that fit a task, best first. They are pinned in the input of the debate that is given them.
+pub async fn lessons_for(task: &str, store: &dyn Store, now: Timestamp, bounds: &Bounds) -> Result<Vec<Lesson>, StoreError> {
+    Ok(pick(task, &gather(store, now, bounds).await?, bounds.most))
+}
+
+/// A lesson that is given to a debate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Lesson {
+    /// The debate that drew it.
+    pub debate_id: DebateId,
+    /// What it says.
+    pub text: String,
+    /// When it applies.
+    pub applies_to: String,
+    /// How well it fits the task; says something beside the others only.
+    pub score: f64,
+}
+
+/// How far back lessons are looked for, and how many are given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bounds {
+    /// Only debates that this person started; a lesson never goes from one person to another.
+    pub by: String,
+    /// So many debates at most, the newest.
+    pub debates: usize,
+    /// So many lessons at most are compared, the newest.
+    pub lessons: usize,
+    /// A lesson is forgotten after so many days.
+    pub days: u32,
+    /// So many are given at most.
+    pub most: usize,
+}
+
+impl Bounds {
+    /// The usual bounds, for what that person started.
+    pub fn of(by: impl Into<String>) -> Self {
+        Self { by: by.into(), debates: 200, lessons: 500, days: 180, most: 3 }
+    }
+}
+
+/// Longer lessons are no lessons.
+const MOST_CHARS: usize = 400;
+
+/// Words of so many tasks that they tell none from another.
+const TASK_WORDS: &[&str] = &[
+    "write",
+    "function",
+    "program",
+    "code",
+    "return",
+    "returns",
+    "returning",
+    "given",
+    "give",
+    "take",
+    "implement",
+    "python",
+    "javascript",
+    "rust",
+    "go",
+    "solution",
+    "input",
+    "output",
+    "test",
+    "value",
+    "call",
+    "called",
+    "name",
+    "should",
+    "must",
+    "when",
+    "if",
+    "each",
+    "all",
+    "any",
+    "one",
+    "two",
+    "use",
+    "always",
+    "never",
+    "before",
+    "after",
+    "into",
+    "which",
+    "them",
+    "than",
+    "then",
+    "first",
+    "check",
+    "case",
+];
+
+/// So many words of a task must be in a lesson before it is said to fit.
+const SHARED_WORDS: usize = 2;
+
+/// Proved lessons that are not too old, the newest first, each text once. The rehearsal's are no model's.
+pub async fn gather(store: &dyn Store, now: Timestamp, bounds: &Bounds) -> Result<Vec<Lesson>, StoreError> {
+    let since = now - SignedDuration::from_hours(24 * i64::from(bounds.days));
+    let is_wanted = |session: &Session| session.initiated_by == bounds.by && !session.rehearsal && is_after(&session.updated_at, since);
+    let sessions = store.sessions(&Filter::default()).await?;
+    let mut gathered: Vec<Lesson> = Vec::new();
+    for session in sessions.into_iter().filter(is_wanted).take(bounds.debates) {
+        for lesson in proved(&store.load(session.id, 0).await?, since).into_iter().rev() {
+            if gathered.len() < bounds.lessons && gathered.iter().all(|known| known.text != lesson.text) {
+                gathered.push(lesson);
+            }
+        }
+        if gathered.len() >= bounds.lessons {
+            break;
+        }
+    }
+    Ok(gathered)
+}
+
+/// Those that fit a task: they share enough words with it, and at least one with what they say they apply to.
+pub fn pick(task: &str, lessons: &[Lesson], most: usize) -> Vec<Lesson> {
+    let task: BTreeSet<String> = telling(task).collect();
+    let shared = |text: &str| telling(text).filter(|word| task.contains(word)).collect::<BTreeSet<_>>();
+    let fits = |lesson: &&Lesson| {
+        let applies = shared(&lesson.applies_to);
+        !applies.is_empty() && applies.union(&shared(&lesson.text)).count() >= SHARED_WORDS
+    };
+    let fitting: Vec<&Lesson> = lessons.iter().filter(fits).collect();
+    let texts: Vec<String> = fitting.iter().map(|lesson| format!("{} {}", lesson.applies_to, lesson.text)).collect();
+    let query = task.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+    let ranked = rank(&query, &texts).into_iter().take(most);
+    ranked.map(|found| Lesson { score: found.score, ..fitting[found.at].clone() }).collect()
+}
+
+fn telling(text: &str) -> impl Iterator<Item = String> {
+    words(text).into_iter().filter(|word| !TASK_WORDS.contains(&word.as_str()))
+}
+
+/// The lessons of a journal that say they are verified and stand behind a run that failed and a later one in which every test held. The
+/// word alone would let any journal file teach anything.
+fn proved(records: &[Record], since: Timestamp) -> Vec<Lesson> {
+    let (mut failed, mut passed_then) = (false, false);
+    let mut proved = Vec::new();
+    for record in records.iter().filter(|record| !record.is_redacted()) {
+        match record.event() {
+            Ok(Some(Event::RunCompleted(completed))) => match completed.result() {
+                Ok(ran) if ran.all_passed() => passed_then |= failed,
+                Ok(ran) => failed |= !ran.tests.is_empty() || ran.distrust.is_some(),
+                // What was refused shows nothing.
+                Err(_) => {}
+            },
+            Ok(Some(Event::LessonRecorded(lesson))) if lesson.verified && passed_then && is_after(&record.ts, since) => {
+                proved.extend(kept(record.debate, &lesson));
+            }
+            _ => {}
+        }
+    }
+    proved
+}
+
+/// A lesson on one clean line. One that says nothing, or not when it applies, is none.
+fn kept(debate_id: DebateId, lesson: &LessonRecorded) -> Option<Lesson> {
+    let [text, applies_to] = [&lesson.text, &lesson.applies_to].map(|text| shortened(&on_one_line(text), MOST_CHARS).into_owned());
+    (!text.is_empty() && !applies_to.is_empty()).then_some(Lesson { debate_id, text, applies_to, score: 0.0 })
+}
+
+/// A time that cannot be read is not after anything.
+fn is_after(at: &str, since: Timestamp) -> bool {
+    at.parse::<Timestamp>().is_ok_and(|at| at >= since)
+}
