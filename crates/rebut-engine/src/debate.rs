@@ -217,6 +217,23 @@ impl Debate {
             exchanges.push((Exchange::new(self, step, agent, step.turn(&agent.name), told, &ask.schema)?, &*ask.check));
         }
         let results = self.exchange_all(exchanges, opening).await?;
+        self.note_absences(step, results.iter().filter_map(|result| result.as_ref().err()));
+        self.close_round(step, results).await
+    }
+
+    /// Begins a round whose turns a move makes itself. The notes it hears.
+    pub(crate) async fn begin_round(&self, step: &Step, agents: &[&Agent]) -> Result<String, Halt> {
+        self.enter(step)?;
+        let (opening, notes) = self.open_round(step, agents).await?;
+        if !opening.is_empty() {
+            self.check_steering()?;
+            self.journal.append(opening, Commit::default()).await?;
+        }
+        Ok(notes)
+    }
+
+    /// Ends a round: everybody has answered or is missing.
+    pub(crate) async fn close_round<R>(&self, step: &Step, results: Vec<Result<Said<R>, Absence>>) -> Result<Round<R>, Halt> {
         let mut round = Round { step: step.name.clone(), said: Vec::with_capacity(results.len()), absent: Vec::new() };
         for result in results {
             match result {
@@ -224,7 +241,6 @@ impl Debate {
                 Err(absence) => round.absent.push(absence),
             }
         }
-        self.note_absences(step, &round.absent);
         self.lock_said().rounds += 1;
         let completed = RoundCompleted {
             step: step.name.clone(),
@@ -481,7 +497,7 @@ impl Debate {
 }
 
 /// What everybody said, or what ends the debate. A met cap comes last: it is only that who was not asked.
-fn all_or_halt<T>(spoken: Vec<Result<T, Halt>>) -> Result<Vec<T>, Halt> {
+pub(crate) fn all_or_halt<T>(spoken: Vec<Result<T, Halt>>) -> Result<Vec<T>, Halt> {
     let (said, mut halts): (Vec<_>, Vec<_>) = spoken.into_iter().partition(Result::is_ok);
     halts.sort_by_key(|halt| matches!(halt, Err(Halt::Stopped(_))));
     halts.into_iter().chain(said).collect()

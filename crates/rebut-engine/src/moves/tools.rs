@@ -5,7 +5,7 @@ mod spoken;
 
 use crate::{
     agent::Agent,
-    debate::{Ask, Debate, Said, Step, absence},
+    debate::{Ask, Debate, Round, Said, Step, absence, all_or_halt},
     error::Halt,
     event::Event,
     facts::ToolCalled,
@@ -16,6 +16,7 @@ use crate::{
     sandbox::Work,
     tools::{MOST_SAID, Plan, Tool, Toolbox, bounded, in_words},
 };
+use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 use spoken::{Call, Spoken, check_form, with_tools};
 use std::sync::Arc;
@@ -66,6 +67,22 @@ pub async fn turn_with_tools<R: Reply>(
     let missing = absence(agent, &turn, FaultKind::InvalidReply, "it asked for a tool although it had no call left");
     debate.note_absences(step, [&missing]);
     Ok(Err(missing))
+}
+
+/// A round in which agents may use tools; where nobody has one it is like any other.
+pub async fn round_with_tools<R: Reply>(
+    debate: &Debate,
+    step: &Step,
+    agents: &[&Agent],
+    ask: impl Fn(&Agent, &str) -> Ask<R> + Sync,
+    toolbox: &Toolbox,
+) -> Result<Round<R>, Halt> {
+    if agents.iter().all(|agent| toolbox.given_to(agent).is_empty()) {
+        return debate.round(step, agents.iter().copied(), ask).await;
+    }
+    let notes = debate.begin_round(step, agents).await?;
+    let spoken = join_all(agents.iter().map(|agent| turn_with_tools(debate, step, agent, ask(agent, &notes), toolbox))).await;
+    debate.close_round(step, all_or_halt(spoken)?).await
 }
 
 crate::prompt!(

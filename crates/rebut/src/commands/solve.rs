@@ -5,7 +5,7 @@ use super::{
     follow,
 };
 use crate::{
-    app::App,
+    app::{App, user},
     cli::{GlobalArgs, SolveArgs},
     context,
     error::CliError,
@@ -15,8 +15,9 @@ use crate::{
 use rebut_engine::{
     DebateId, Desk,
     clean::on_one_line,
-    formats::solve::{FORMAT, Input, Phase, ROLES, SolveResult},
+    formats::solve::{Config, FORMAT, Input, Phase, ROLES, SolveResult},
     moves::clarify::GivenAnswer,
+    wisdom::{Bounds, Lesson},
 };
 use serde::Deserialize;
 use std::{io::Read, path::Path, sync::Arc};
@@ -28,8 +29,11 @@ const LANGUAGE: &str = "python";
 pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
     let app = App::open(global, &settings(&args)?)?;
     output::check_files(&args.run.output, FORMAT.name)?;
-    let input = input(&args, &app)?;
     let config = app.config.format(FORMAT.name)?;
+    let mut input = input(&args, &app)?;
+    if Config::parse(&config).map_err(CliError::usage)?.lessons {
+        input.lessons = lessons(&app, &input.task).await?;
+    }
     let value = serde_json::to_value(&input).map_err(|error| CliError::failed(error.to_string()))?;
     Input::parse(&value).map_err(CliError::usage)?;
     let registry = Arc::new(app.registry()?);
@@ -47,6 +51,14 @@ pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
         write_code(&desk, id, file).await?;
     }
     Ok(code)
+}
+
+/// What earlier debates of this person learned that fits the task, each with its debate: pinned with the input, so that a later lesson changes
+/// nothing here.
+async fn lessons(app: &App, task: &str) -> Result<Vec<String>, CliError> {
+    let found = app.desk()?.lessons_for(task, &Bounds::of(user())).await?;
+    let worded = |lesson: Lesson| format!("{} (for {}; from debate {})", lesson.text, lesson.applies_to, lesson.debate_id);
+    Ok(found.into_iter().map(worded).collect())
 }
 
 /// What was typed, as changes of settings.

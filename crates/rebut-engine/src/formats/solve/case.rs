@@ -12,6 +12,7 @@ use crate::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// What is to be solved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -196,8 +197,32 @@ pub struct Config {
     pub gate_minutes: u64,
     /// The most seconds one run may take.
     pub seconds_per_run: u32,
+    /// How often an agent whose role names tools may use them in one turn; 0 for never.
+    pub tool_calls: u32,
+    /// The commands behind some of them.
+    pub tools: Tools,
     /// Commands run on candidates.
     pub hooks: Hooks,
+}
+
+/// The commands behind tools, as lists of words; an empty one is not there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tools {
+    /// A linter.
+    pub lint: Vec<String>,
+    /// A formatter.
+    pub format: Vec<String>,
+    /// A compiler or type checker.
+    pub diagnose: Vec<String>,
+}
+
+impl Tools {
+    /// Those that are there, by the tool's name.
+    pub fn named(&self) -> BTreeMap<String, Vec<String>> {
+        let all = [("lint", &self.lint), ("format", &self.format), ("diagnose", &self.diagnose)];
+        all.into_iter().filter(|(_, argv)| !argv.is_empty()).map(|(name, argv)| (name.to_owned(), argv.clone())).collect()
+    }
 }
 
 impl Default for Config {
@@ -217,6 +242,7 @@ impl Config {
             ("max_attempts", config.max_attempts, 1, 10),
             ("adversarial_rounds", config.adversarial_rounds, 1, 10),
             ("seconds_per_run", config.seconds_per_run, 1, 600),
+            ("tool_calls", config.tool_calls, 0, 20),
         ];
         for (key, value, least, most) in ranges {
             if !(least..=most).contains(&value) {

@@ -13,7 +13,7 @@ use crate::{
     debate::{Debate, Said, Step},
     error::Halt,
     event::ClaimId,
-    moves::red_blue::AttackState,
+    moves::{red_blue::AttackState, tools::round_with_tools},
     topology::Topology,
 };
 use std::sync::Arc;
@@ -56,7 +56,8 @@ pub async fn critique(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Resu
         let seen = critics.iter().find(|(critic, _)| critic.name == agent.name).map_or(&[][..], |(_, seen)| seen);
         case.critique(debate, agent, notes, seen)
     };
-    let heard = debate.round(&criticising, critics.iter().map(|(critic, _)| *critic), ask).await?;
+    let who: Vec<&Agent> = critics.iter().map(|(critic, _)| *critic).collect();
+    let heard = round_with_tools(debate, &criticising, &who, ask, &case.toolbox()).await?;
     let asked = critics.len();
     let answered = heard.said.len();
     let mut severe = 0;

@@ -3,7 +3,7 @@
 use super::{
     asking::Case,
     candidates::{Candidate, labels},
-    case::Phase,
+    case::{Input, Phase},
     evidence::Evidence,
     replies::Rated,
 };
@@ -13,6 +13,7 @@ use crate::{
     event::Event,
     moves::{clarify::Clarification, contrast::Difference},
     sandbox::{Job, Style, Tests, Work},
+    tools::Toolbox,
     voting::Count,
 };
 use futures_util::future::join_all;
@@ -195,6 +196,20 @@ impl Ledger {
 }
 
 impl Case {
+    /// What the tools of whoever writes or criticises work with.
+    pub fn toolbox(&self) -> Toolbox {
+        let Input { language, tests, style, context, .. } = &self.input;
+        let given = !tests.trim().is_empty();
+        Toolbox {
+            language: language.clone(),
+            tests: given.then(|| Tests { text: tests.clone(), style: *style }),
+            commands: self.config.tools.named(),
+            files: if context.trim().is_empty() { Vec::new() } else { vec![("context".to_owned(), context.clone())] },
+            seconds: self.config.seconds_per_run,
+            calls: self.config.tool_calls,
+        }
+    }
+
     /// Something to run, within the settings.
     pub fn job(&self, code: String, work: Work) -> Job {
         Job { language: self.input.language.clone(), code, work, seconds: self.config.seconds_per_run }

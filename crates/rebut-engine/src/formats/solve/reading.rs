@@ -85,6 +85,9 @@ pub fn evidence_lines(result: &SolveResult) -> Vec<String> {
     for refusal in &result.refusals {
         lines.push(format!("refused: {}", shortened(&on_one_line(refusal), 160)));
     }
+    for lesson in &result.lessons_given {
+        lines.push(format!("given: {}", shortened(&on_one_line(lesson), 160)));
+    }
     for lesson in &result.lessons_drawn {
         lines.push(format!("learned: {}", shortened(&on_one_line(&lesson.lesson), 160)));
     }

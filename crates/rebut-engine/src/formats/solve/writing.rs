@@ -13,7 +13,10 @@ use crate::{
     error::Halt,
     event::Event,
     facts::{LessonRecorded, ReflectionRecorded},
-    moves::reflect::{Next, Reflected, next},
+    moves::{
+        reflect::{Next, Reflected, next},
+        tools::round_with_tools,
+    },
 };
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -23,7 +26,7 @@ pub async fn evolve(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result
     for round in 1..=case.config.self_refinements + 1 {
         let writing = step(format!("self-evolvement {round}"), Phase::SelfEvolvement, round);
         let ask = |agent: &Agent, notes: &str| case.evolve(debate, agent, notes, ledger.of(&agent.name));
-        let heard = debate.round(&writing, writers.iter().copied(), ask).await?;
+        let heard = round_with_tools(debate, &writing, &writers, ask, &case.toolbox()).await?;
         for Said { agent, turn, reply } in &heard.said {
             let candidate = ledger.entered(agent);
             candidate.take(reply.code.clone(), turn);
@@ -125,7 +128,7 @@ async fn write(debate: &Debate, case: &Case, ledger: &mut Ledger, writing: &Step
         return Ok(Vec::new());
     }
     let ask = |agent: &Agent, notes: &str| case.propose(debate, agent, notes, ledger.of(&agent.name));
-    let heard = debate.round(writing, writers.iter().copied(), ask).await?;
+    let heard = round_with_tools(debate, writing, writers, ask, &case.toolbox()).await?;
     for Said { agent, turn, reply } in &heard.said {
         let candidate = ledger.entered(agent);
         candidate.take(reply.code.clone(), turn);
