@@ -80,8 +80,10 @@ pub fn load_all(path: &Path) -> Result<Vec<Problem>, CliError> {
 }
 
 fn bad(path: &Path, line: usize, what: &str) -> CliError {
-    CliError::usage(format!("{}, line {line}: {what}", path.display()))
-        .hint("each line is a JSON object as in HumanEval (task_id, prompt, entry_point, test), MBPP (task_id, text, test_list), or your own (id, task, language, entry, tests)")
+    CliError::usage(format!("{}, line {line}: {what}", path.display())).hint(
+        "each line is a JSON object as in HumanEval (task_id, prompt, entry_point, test), MBPP (task_id, text, \
+            test_list), or your own (id, task, language, entry, tests)",
+    )
 }
 
 /// A file's text; one whose name ends in `.gz` is unpacked.
@@ -265,8 +267,14 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    const HUMAN: &str = r#"{"task_id":"HumanEval/7","prompt":"def inc(x):\n    \"\"\"One more.\"\"\"\n","entry_point":"inc","canonical_solution":"    return x + 1\n","test":"def check(candidate):\n    assert candidate(1) == 2\n"}"#;
-    const MBPP: &str = r#"{"task_id":11,"text":"Write a function to add.","code":"def add(a, b): return a + b","test_list":["assert set(add([1], [2])) == {3}","assert add(1, 2) == 3"],"test_setup_code":"import math","challenge_test_list":[]}"#;
+    const HUMAN: &str = concat!(
+        r#"{"task_id":"HumanEval/7","prompt":"def inc(x):\n    \"\"\"One more.\"\"\"\n","entry_point":"inc","#,
+        r#""canonical_solution":"    return x + 1\n","test":"def check(candidate):\n    assert candidate(1) == 2\n"}"#
+    );
+    const MBPP: &str = concat!(
+        r#"{"task_id":11,"text":"Write a function to add.","code":"def add(a, b): return a + b","#,
+        r#""test_list":["assert set(add([1], [2])) == {3}","assert add(1, 2) == 3"],"test_setup_code":"import math","challenge_test_list":[]}"#
+    );
 
     const OWN_WRONG: &str = r#"{"id":"a","task":"b","language":"latin","entry":"f","tests":"assert f()"}"#;
 

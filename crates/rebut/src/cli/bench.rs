@@ -55,7 +55,7 @@ pub struct SuiteArgs {
     #[arg(long, value_name = "N")]
     pub samples: Option<u32>,
     /// Seconds the tests of one program have
-    #[arg(long, value_name = "S", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=600))]
+    #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=600))]
     pub seconds: u32,
     /// What shuffles are drawn from, for repeatable runs
     #[arg(long, value_name = "N")]

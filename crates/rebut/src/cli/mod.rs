@@ -170,7 +170,7 @@ pub enum Command {
     /// Check journals, or take a text out of one
     #[command(subcommand)]
     Audit(AuditCommand),
-    /// Measure: programs by their tests, or votes, stop rules and learned weights on recorded answers
+    /// Measure programs by hidden tests, or votes on recorded answers
     #[command(subcommand)]
     Bench(BenchCommand),
     /// Show who hears whom: in a debate, or in a panel before it debates

@@ -157,8 +157,14 @@ mod tests {
             ("def f(a):\n    return a\n", "def f(a):\n    return None\n"),
             ("def f(a):  # doubled\n  x = 2\n  return a * x\n", "def f(a):  # doubled\n  return None\n"),
             (
-                "import re\n\ndef g(): return 1\n\ndef f(\n    a: dict = {'x': 1},\n) -> int:\n    \"\"\"Says:\n  odd indentation\n\"\"\"\n    y = (a,\n1)\n    return y\n\nz = f\n",
-                "import re\n\ndef g(): return 1\n\ndef f(\n    a: dict = {'x': 1},\n) -> int:\n    \"\"\"Says:\n  odd indentation\n\"\"\"\n    return None\n\nz = f\n",
+                concat!(
+                    "import re\n\ndef g(): return 1\n\ndef f(\n    a: dict = {'x': 1},\n",
+                    ") -> int:\n    \"\"\"Says:\n  odd indentation\n\"\"\"\n    y = (a,\n1)\n    return y\n\nz = f\n"
+                ),
+                concat!(
+                    "import re\n\ndef g(): return 1\n\ndef f(\n    a: dict = {'x': 1},\n",
+                    ") -> int:\n    \"\"\"Says:\n  odd indentation\n\"\"\"\n    return None\n\nz = f\n"
+                ),
             ),
             (
                 "@cached\nasync def f(s=')#'):\n\t'''doc'''\n\tif s:\n\t\treturn '''\nx'''\n# end\ndef other(): pass\n",

@@ -122,8 +122,16 @@ fn own_problems_in_other_languages_and_ways_to_fail_are_told_apart() {
     let record = |id: &str, tests: &str| {
         json!({"id": id, "task": "Add.", "language": "python", "entry": "f", "tests": tests, "solution": "def f(a, b):\n    return a + b\n"}).to_string()
     };
-    let endless = json!({"id": "endless", "task": "Wait.", "language": "python", "entry": "f", "tests": "assert f()", "solution": "def f():\n    while True: pass\n"});
-    let node = json!({"id": "node", "task": "Add.", "language": "javascript", "entry": "f", "tests": "import test from 'node:test';\nimport assert from 'node:assert';\nimport { f } from './solution.mjs';\ntest('adds', () => assert.equal(f(1, 2), 3));\n", "style": "node-test", "solution": "export function f(a, b) { return a + b; }\n"});
+    let endless = json!({
+        "id": "endless", "task": "Wait.", "language": "python", "entry": "f", "tests": "assert f()",
+        "solution": "def f():\n    while True: pass\n",
+    });
+    let imports = "import test from 'node:test';\nimport assert from 'node:assert';\nimport { f } from './solution.mjs';\n";
+    let node = json!({
+        "id": "node", "task": "Add.", "language": "javascript", "entry": "f", "style": "node-test",
+        "tests": format!("{imports}test('adds', () => assert.equal(f(1, 2), 3));\n"),
+        "solution": "export function f(a, b) { return a + b; }\n",
+    });
     let records = [
         record("right", "assert f(1, 2) == 3"),
         record("wrong", "assert f(1, 2) == 4"),

@@ -113,8 +113,14 @@ mod tests {
     /// A record of each form whose tests hold words that stand nowhere else.
     fn problems() -> Vec<Problem> {
         let records = [
-            r#"{"task_id":"h","prompt":"def f(a):\n    \"\"\"Double.\n    >>> f(1)\n    2\n    \"\"\"\n","entry_point":"f","canonical_solution":"    return 2 * a\n","test":"def check(candidate):\n    assert candidate(90210) == 180420\n"}"#,
-            r#"{"task_id":1,"prompt":"Write a function to double.","code":"def f(a):\n    return 2 * a","test_imports":["import hiddenwords"],"test_list":["assert f(90210) == 180420"]}"#,
+            concat!(
+                r#"{"task_id":"h","prompt":"def f(a):\n    \"\"\"Double.\n    >>> f(1)\n    2\n    \"\"\"\n","entry_point":"f","#,
+                r#""canonical_solution":"    return 2 * a\n","test":"def check(candidate):\n    assert candidate(90210) == 180420\n"}"#
+            ),
+            concat!(
+                r#"{"task_id":1,"prompt":"Write a function to double.","code":"def f(a):\n    return 2 * a","#,
+                r#""test_imports":["import hiddenwords"],"test_list":["assert f(90210) == 180420"]}"#
+            ),
             r#"{"id":"own","task":"Double.","language":"python","entry":"f","tests":"assert f(90210) == 180420","solution":"def f(a): return 2 * a"}"#,
         ];
         let dir = tempfile::tempdir().expect("a folder");

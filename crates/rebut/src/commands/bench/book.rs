@@ -141,10 +141,11 @@ impl Book {
         for (number, line) in text.lines().enumerate() {
             let line: Line = serde_json::from_str(line).map_err(|error| format!("line {}: {error}", number + 1))?;
             match line {
-                Line::Header(known) if number == 0 => match difference(&known, header) {
-                    Some(what) => return Err(format!("it holds results of another bench: {what}")),
-                    None => {}
-                },
+                Line::Header(known) if number == 0 => {
+                    if let Some(what) = difference(&known, header) {
+                        return Err(format!("it holds results of another bench: {what}"));
+                    }
+                }
                 Line::Header(_) => return Err(format!("line {}: a second header", number + 1)),
                 _ if number == 0 => return Err("it has no header".to_owned()),
                 Line::Begun { problem, arm, debate } => drop(self.begun.insert((problem, arm), debate)),

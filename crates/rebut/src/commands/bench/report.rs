@@ -166,8 +166,11 @@ fn budgets((arm, calls, tokens): (&str, u64, u64), (with, other_calls, other_tok
     }
 }
 
-/// The columns of the table: what each says of an arm.
-const COLUMNS: &[(&str, usize, fn(&Score) -> String)] = &[
+/// A column: its heading, its width, and what it says of an arm.
+type Column = (&'static str, usize, fn(&Score) -> String);
+
+/// The columns of the table.
+const COLUMNS: &[Column] = &[
     ("arm", 8, |score| score.arm.clone()),
     ("pass@1", 19, |score| score.pass_at_1.as_ref().map_or_else(|| "nothing scored".to_owned(), |found| within(found, share))),
     ("passed", 9, |score| format!("{}/{}", count(score, Verdict::Passed), score.scored)),
