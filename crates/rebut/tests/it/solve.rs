@@ -46,7 +46,7 @@ fn code_really_runs_is_reflected_on_and_is_scored_by_tests_nobody_saw() {
         assert!(ran.stdout.contains(expected), "{expected:?} is not in\n{}", ran.stdout);
     }
     assert_eq!(rebut.read("out.py"), GOOD);
-    let shown = rebut.json(0, &["show", "--json"]);
+    let shown = rebut.json(0, &solve(&[&flags[..], &["--json"]].concat()));
     let result = &shown["result"];
     assert_eq!((&result["tests"]["passed"], &result["hidden"]["passed"], &result["hidden"]["total"]), (&json!(1), &json!(1), &json!(2)));
     assert_eq!(result["candidates"][0]["attempts"], 2);

@@ -3,7 +3,7 @@
 use super::{
     Config,
     candidates::Attack,
-    ledger::Ledger,
+    ledger::{Ledger, many},
     result::{CandidateResult, SolveResult},
 };
 use crate::{
@@ -187,9 +187,9 @@ fn write_candidate(text: &mut String, one: &CandidateResult) {
     let _ = writeln!(text, "{}\n", for_markdown(&one.approach));
     let _ = writeln!(
         text,
-        "- given tests: {}, after {} attempts: {}",
+        "- given tests: {}, after {}: {}",
         for_markdown(&one.tests_words),
-        one.attempts,
+        many(one.attempts as usize, "attempt"),
         for_markdown(&one.attempts_ended)
     );
     let _ = writeln!(text, "- tests of its author: {}", for_markdown(&one.own_tests_words));
