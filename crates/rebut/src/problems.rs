@@ -173,8 +173,14 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    const HUMAN: &str = r#"{"task_id":"HumanEval/7","prompt":"def inc(x):\n    \"\"\"One more.\"\"\"\n","entry_point":"inc","canonical_solution":"    return x + 1\n","test":"def check(candidate):\n    assert candidate(1) == 2\n"}"#;
-    const MBPP: &str = r#"{"task_id":11,"text":"Write a function to add.","code":"def add(a, b): return a + b","test_list":["assert set(add([1], [2])) == {3}","assert add(1, 2) == 3"],"test_setup_code":"import math","challenge_test_list":[]}"#;
+    const HUMAN: &str = concat!(
+        r#"{"task_id":"HumanEval/7","prompt":"def inc(x):\n    \"\"\"One more.\"\"\"\n","entry_point":"inc","#,
+        r#""canonical_solution":"    return x + 1\n","test":"def check(candidate):\n    assert candidate(1) == 2\n"}"#
+    );
+    const MBPP: &str = concat!(
+        r#"{"task_id":11,"text":"Write a function to add.","code":"def add(a, b): return a + b","test_setup_code":"import math","#,
+        r#""test_list":["assert set(add([1], [2])) == {3}","assert add(1, 2) == 3"],"challenge_test_list":[]}"#
+    );
 
     #[test]
     fn records_of_both_kinds_become_problems_and_their_tests_stay_hidden() {
