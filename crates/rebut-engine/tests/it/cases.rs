@@ -29,16 +29,35 @@ async fn agents_are_told_what_the_snapshots_show() {
     assert!(missing.is_empty(), "no case of {missing:?} has a seen.md; make an empty one and run with REBUT_UPDATE_CASES=1");
 }
 
+/// The cases of solve, or all others: they are long, and two tests run side by side.
+fn cases_of_solve(wanted: bool) -> impl Iterator<Item = Case> {
+    cases().into_iter().filter(move |case| (case.start.format == "solve") == wanted)
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_journal_cut_after_any_event_leads_to_the_same_end() {
-    for case in cases() {
+    for case in cases_of_solve(false) {
+        crash::cut_after_every_event(&case).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_journal_of_solve_cut_after_any_event_leads_to_the_same_end() {
+    for case in cases_of_solve(true) {
         crash::cut_after_every_event(&case).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_crash_at_any_append_leads_to_the_same_end() {
-    for case in cases() {
+    for case in cases_of_solve(false) {
+        crash::crash_at_every_append(&case).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_of_solve_at_any_append_leads_to_the_same_end() {
+    for case in cases_of_solve(true) {
         crash::crash_at_every_append(&case).await;
     }
 }

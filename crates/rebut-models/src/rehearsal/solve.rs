@@ -30,7 +30,8 @@ pub fn answer(form: &str, agent: &Agent, prompt: &Prompt) -> Result<Value, Fault
         }),
         "solve_lesson" => json!({ "lesson": "A rehearsal learns nothing.", "applies_to": "rehearsals" }),
         "solve_critique" => {
-            let claim = |label: &str| json!({ "candidate": label, "severity": "major", "claim": "It is a stub of the rehearsal and does nothing.", "fix": "Give its author a model." });
+            let (claim, fix) = ("It is a stub of the rehearsal and does nothing.", "Give its author a model.");
+            let claim = |label: &str| json!({ "candidate": label, "severity": "major", "claim": claim, "fix": fix });
             json!({ "claims": labels(part("candidates")).iter().map(|label| claim(label)).collect::<Vec<_>>() })
         }
         "solve_review" => {
@@ -61,7 +62,17 @@ pub fn answer(form: &str, agent: &Agent, prompt: &Prompt) -> Result<Value, Fault
             json!({ "ranking": ranking, "confidence": 0.0, "reason": "A rehearsal cannot judge code; this is the order of names." })
         }
         "solve_rubric" => {
-            let rated = |label: &&str| json!({ "candidate": label, "correctness": 0.0, "maintainability": 0.5, "performance": 0.5, "security": 0.5, "test_coverage": 0.0, "reason": "It is a stub of the rehearsal." });
+            let rated = |label: &&str| {
+                json!({
+                    "candidate": label,
+                    "correctness": 0.0,
+                    "maintainability": 0.5,
+                    "performance": 0.5,
+                    "security": 0.5,
+                    "test_coverage": 0.0,
+                    "reason": "It is a stub of the rehearsal.",
+                })
+            };
             json!({ "scores": labels(part("candidates")).iter().map(rated).collect::<Vec<_>>() })
         }
         other => {

@@ -125,7 +125,7 @@ pub enum Command {
     Evaluate(Box<EvaluateArgs>),
     /// Review a text or a change: proposals are merged by priority and applied
     Review(Box<ReviewArgs>),
-    /// Solve a programming task: candidates are written, tested in the sandbox, attacked and voted on
+    /// Write code for a task: tested in the sandbox, attacked, voted on
     Solve(Box<SolveArgs>),
     /// Ask one agent, once
     Single(Box<AskArgs>),

@@ -15,7 +15,8 @@ fn code(text: &str) -> String {
 fn reflexion() -> String {
     let reflection = json!({"root_cause": "I subtracted.", "what_went_wrong": "1 - 2 is -1.", "what_to_change": "Add.", "confidence": 0.9});
     let lesson = json!({"lesson": "Read the verb.", "applies_to": "arithmetic"});
-    let rubric = json!({"scores": [{"candidate": "C1", "correctness": 1, "maintainability": 1, "performance": 1, "security": 1, "test_coverage": 0.5, "reason": "Plain."}]});
+    let rated = json!({"candidate": "C1", "correctness": 1, "maintainability": 1, "performance": 1, "security": 1, "test_coverage": 0.5, "reason": "Plain."});
+    let rubric = json!({"scores": [rated]});
     script_of(&[
         ("proposal 1/generator", code(BAD)),
         ("reflection 1/generator", reflection.to_string()),
@@ -46,7 +47,7 @@ fn code_really_runs_is_reflected_on_and_is_scored_by_tests_nobody_saw() {
         assert!(ran.stdout.contains(expected), "{expected:?} is not in\n{}", ran.stdout);
     }
     assert_eq!(rebut.read("out.py"), GOOD);
-    let shown = rebut.json(0, &["show", "--json"]);
+    let shown = rebut.json(0, &solve(&[&flags[..], &["--json"]].concat()));
     let result = &shown["result"];
     assert_eq!((&result["tests"]["passed"], &result["hidden"]["passed"], &result["hidden"]["total"]), (&json!(1), &json!(1), &json!(2)));
     assert_eq!(result["candidates"][0]["attempts"], 2);

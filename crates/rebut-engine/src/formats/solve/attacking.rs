@@ -6,7 +6,7 @@ use super::{
     case::Phase,
     debating::{agent_named, attempt, watchers},
     evidence::Evidence,
-    ledger::{Happened, Ledger, Trial, step},
+    ledger::{Happened, Ledger, Trial, many, step},
     replies::{Defence, Stand},
 };
 use crate::{
@@ -41,8 +41,7 @@ pub async fn adversarial(debate: &Debate, case: &Case, ledger: &mut Ledger) -> R
     let count = |state: AttackState| ledger.candidates.iter().flat_map(|one| &one.attacks).filter(|one| one.state == state).count();
     let (open, patched) = (count(AttackState::Confirmed), count(AttackState::Patched));
     let (void, unshown) = (count(AttackState::Void), count(AttackState::NotReproduced));
-    let words =
-        format!("{} attacks were confirmed and {patched} of them patched; {unshown} were not reproduced, {void} were void", open + patched);
+    let words = format!("{} confirmed, {patched} of them patched; {unshown} not reproduced, {void} void", many(open + patched, "attack"));
     Ok(Happened { words, as_expected: open == 0 })
 }
 

@@ -121,6 +121,9 @@ impl Candidate {
     /// The fact that is recorded of the code as it stands.
     pub fn recorded(&mut self, version: u32, language: &str, quality: Option<f64>) -> CodeRecorded {
         self.version = version;
+        let diff = diff(&self.before, &self.code);
+        // Recorded again unchanged, as the winner is, it differs by nothing.
+        self.before.clone_from(&self.code);
         CodeRecorded {
             version,
             candidate: self.owner.clone(),
@@ -130,7 +133,7 @@ impl Candidate {
             tests: self.given.count().or_else(|| self.own.count()),
             quality,
             metrics: metrics(&self.code),
-            diff: diff(&self.before, &self.code),
+            diff,
         }
     }
 

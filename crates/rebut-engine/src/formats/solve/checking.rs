@@ -22,7 +22,7 @@ fn filled(field: &str, text: &str) -> Result<(), String> {
     if text.trim().is_empty() { Err(format!("\"{field}\" is empty")) } else { Ok(()) }
 }
 
-fn few<T>(field: &str, list: &mut Vec<T>) -> Result<(), String> {
+fn few<T>(field: &str, list: &[T]) -> Result<(), String> {
     if list.len() > MOST { Err(format!("\"{field}\" has {} entries; give the {MOST} that matter most", list.len())) } else { Ok(()) }
 }
 
@@ -68,7 +68,7 @@ impl Questions {
     /// Checks and normalises.
     pub fn check(&mut self) -> Result<(), String> {
         share("confidence", self.confidence)?;
-        few("questions", &mut self.questions)?;
+        few("questions", &self.questions)?;
         self.questions.iter().try_for_each(|question| filled("question", &question.question))?;
         self.questions.sort_by_key(|question| question.priority);
         Ok(())
@@ -99,7 +99,7 @@ impl Planned {
 
     /// Checks.
     pub fn check(&mut self) -> Result<(), String> {
-        few("tasks", &mut self.tasks)?;
+        few("tasks", &self.tasks)?;
         self.tasks.iter().try_for_each(|task| filled("name", &task.name))?;
         self.plan().map(drop)
     }
@@ -145,7 +145,7 @@ impl Lesson {
 impl Critique {
     /// Checks and normalises; `known` are the candidates that were shown.
     pub fn check(&mut self, known: &[String]) -> Result<(), String> {
-        few("claims", &mut self.claims)?;
+        few("claims", &self.claims)?;
         for claim in &mut self.claims {
             known_name("candidate", &mut claim.candidate, known)?;
             filled("claim", &claim.claim)?;
@@ -183,7 +183,7 @@ impl Improvement {
 impl Attacks {
     /// Checks and normalises; `known` are the candidates that were shown.
     pub fn check(&mut self, known: &[String]) -> Result<(), String> {
-        few("attacks", &mut self.attacks)?;
+        few("attacks", &self.attacks)?;
         for attack in &mut self.attacks {
             known_name("candidate", &mut attack.candidate, known)?;
             filled("claim", &attack.claim)?;

@@ -5,7 +5,7 @@ use super::{
     candidates::Candidate,
     case::Phase,
     evidence::Evidence,
-    ledger::{Choice, Happened, Ledger, Trial, step},
+    ledger::{Choice, Happened, Ledger, Trial, many, step},
     replies::{Ranking, Rated},
     seats::voters,
 };
@@ -129,7 +129,7 @@ fn count(method: &str, eligible: usize, able: &[Candidate], said: &[Said<Ranking
 fn chosen(able: &[Candidate], count: Count) -> Choice {
     let labelled = |label: &String| able.iter().find(|one| one.label == *label);
     if let Some(winner) = count.winner.as_ref().and_then(labelled) {
-        let by = format!("by vote ({}, {} ballots)", count.method, count.voters);
+        let by = format!("by vote ({}, {})", count.method, many(count.voters, "ballot"));
         return Choice { owner: winner.owner.clone(), by, count: Some(count) };
     }
     let tied: Vec<&Candidate> = count.winners.iter().filter_map(labelled).collect();

@@ -5,7 +5,7 @@ use super::{
     candidates::{Answer, Candidate, Claimed},
     case::Phase,
     evidence::Evidence,
-    ledger::{Happened, Ledger, Trial, step},
+    ledger::{Happened, Ledger, Trial, many, step},
     replies::Severity,
 };
 use crate::{
@@ -80,7 +80,7 @@ pub async fn critique(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Resu
             }
         }
     }
-    let words = format!("{answered} of {asked} critics made {claims} claims, {severe} of them severe");
+    let words = format!("{answered} of {} made {}, {severe} of them severe", many(asked, "critic"), many(claims, "claim"));
     Ok(Happened { words, as_expected: answered == asked && severe == 0 })
 }
 
@@ -106,7 +106,7 @@ pub async fn review(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result
     }
     let all: Vec<&Claimed> = ledger.candidates.iter().flat_map(|one| &one.claims).collect();
     let answered = all.iter().filter(|claim| claim.answer.is_some()).count();
-    Ok(Happened { words: format!("{answered} of {} claims were answered", all.len()), as_expected: answered == all.len() })
+    Ok(Happened { words: format!("{answered} of {} answered", many(all.len(), "claim")), as_expected: answered == all.len() })
 }
 
 /// Optimization: each owner may improve. A new version replaces the old one only if no test that held before breaks.
@@ -138,7 +138,7 @@ pub async fn optimize(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Resu
             }
         }
     }
-    let words = format!("{changed} candidates were improved, {refused} new versions were refused because a test broke");
+    let words = format!("{} improved, {} refused because a test broke", many(changed, "candidate"), many(refused, "new version"));
     Ok(Happened { words, as_expected: refused == 0 })
 }
 

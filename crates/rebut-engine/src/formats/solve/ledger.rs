@@ -216,6 +216,11 @@ impl Case {
     }
 }
 
+/// So many of something, in words.
+pub fn many(count: usize, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+}
+
 /// A step of a phase, with a name of its own. Steps at which several speak need a round of their own in their phase: what is derived is
 /// recorded by phase and round.
 pub fn step(name: impl Into<String>, phase: Phase, round: u32) -> Step {

@@ -20,7 +20,10 @@ pub fn metrics(code: &str) -> CodeMetrics {
 
 fn is_code(line: &str) -> bool {
     let start = line.trim_start();
-    !start.is_empty() && !start.starts_with("//") && !(start.starts_with('#') && !start.starts_with("#include") && !start.starts_with("#["))
+    // `#` begins a comment in some languages, and an include or an attribute in others.
+    let is_comment =
+        start.starts_with("//") || (start.starts_with('#') && !["#include", "#["].iter().any(|known| start.starts_with(known)));
+    !start.is_empty() && !is_comment
 }
 
 /// The deepest nesting: by braces where there are any, otherwise by indentation.

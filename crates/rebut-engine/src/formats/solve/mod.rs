@@ -35,7 +35,7 @@ use crate::{
 use asking::Case;
 use converging::{by_evidence, contestants};
 use evidence::Evidence;
-use ledger::{Choice, Happened, Ledger, Trial, step};
+use ledger::{Choice, Happened, Ledger, Trial, many, step};
 use seats::Seats;
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
@@ -228,9 +228,9 @@ fn expected(phase: Phase, case: &Case) -> String {
     let makers = case.seats.makers.len();
     match phase {
         Phase::Dehallucination => "every open question is answered".to_owned(),
-        Phase::SelfEvolvement => format!("{makers} candidates that hold their authors' own tests"),
-        Phase::Proposal if case.input.tests.trim().is_empty() => format!("{makers} candidates"),
-        Phase::Proposal => format!("{makers} candidates that hold all given tests"),
+        Phase::SelfEvolvement => format!("{} with own tests that hold", many(makers, "candidate")),
+        Phase::Proposal if case.input.tests.trim().is_empty() => many(makers, "candidate"),
+        Phase::Proposal => format!("{} with all given tests held", many(makers, "candidate")),
         Phase::Critique => "no severe claim".to_owned(),
         Phase::Review => "every claim is answered".to_owned(),
         Phase::Optimization => "no test breaks".to_owned(),

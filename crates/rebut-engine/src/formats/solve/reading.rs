@@ -3,7 +3,7 @@
 use super::{
     Config,
     candidates::Attack,
-    ledger::Ledger,
+    ledger::{Ledger, many},
     result::{CandidateResult, SolveResult},
 };
 use crate::{
@@ -121,8 +121,9 @@ fn transcript(view: &View) -> String {
         return text;
     };
     write_phases(&mut text, &result);
+    let owners_were_asked = result.phases.iter().any(|phase| phase.held && phase.phase == "review");
     for one in &result.candidates {
-        write_candidate(&mut text, one);
+        write_candidate(&mut text, one, owners_were_asked);
     }
     write_vote(&mut text, &result);
     let Some(outcome) = &view.outcome else { return text };
@@ -185,16 +186,14 @@ fn write_phases(text: &mut String, result: &SolveResult) {
     }
 }
 
-fn write_candidate(text: &mut String, one: &CandidateResult) {
+fn write_candidate(text: &mut String, one: &CandidateResult, owners_were_asked: bool) {
     let _ = writeln!(text, "\n## {} by {}, version {}\n", one.label, for_markdown(&one.owner), one.version);
     let _ = writeln!(text, "{}\n", for_markdown(&one.approach));
-    let _ = writeln!(
-        text,
-        "- given tests: {}, after {} attempts: {}",
-        for_markdown(&one.tests_words),
-        one.attempts,
-        for_markdown(&one.attempts_ended)
-    );
+    let _ = write!(text, "- given tests: {}", for_markdown(&one.tests_words));
+    if one.attempts > 0 {
+        let _ = write!(text, ", after {}: {}", many(one.attempts as usize, "attempt"), for_markdown(&one.attempts_ended));
+    }
+    text.push('\n');
     let _ = writeln!(text, "- tests of its author: {}", for_markdown(&one.own_tests_words));
     if let Some(quality) = one.quality {
         let _ = writeln!(text, "- rated {quality:.3} by the judge");
@@ -211,7 +210,7 @@ fn write_candidate(text: &mut String, one: &CandidateResult) {
     for claim in &one.claims {
         let blocks = if one.blocked_by.contains(&claim.id.0) { ", **blocks it**" } else { "" };
         let _ = writeln!(text, "- `{}` {}{blocks}: {}", claim.id, claim.severity.as_str(), for_markdown(&claim.claim));
-        let _ = writeln!(text, "  - {}", for_markdown(&claim.standing(true)));
+        let _ = writeln!(text, "  - {}", for_markdown(&claim.standing(owners_were_asked)));
     }
     for Attack { id, by, claim, state, why, .. } in &one.attacks {
         let why = if why.is_empty() { String::new() } else { format!(" ({})", for_markdown(why)) };

@@ -5,7 +5,7 @@ use super::{
     candidates::{Attack, Candidate, Claimed},
     converging::quality,
     evidence::Evidence,
-    ledger::{Drawn, HookRun, Ledger, PhaseHeld},
+    ledger::{Drawn, HookRun, Ledger, PhaseHeld, many},
     replies::Rated,
 };
 use crate::{
@@ -155,8 +155,13 @@ impl SolveResult {
     /// One sentence.
     pub fn summary(&self) -> String {
         let Some(winner) = self.winning() else { return "nobody wrote any code".to_owned() };
-        let mut parts =
-            vec![format!("{} ({}) of {} candidates, {}", winner.label, on_one_line(&winner.owner), self.candidates.len(), self.chosen)];
+        let mut parts = vec![format!(
+            "{} ({}) of {}, {}",
+            winner.label,
+            on_one_line(&winner.owner),
+            many(self.candidates.len(), "candidate"),
+            self.chosen
+        )];
         parts.push(format!("given tests: {}", self.tests_words));
         if self.hidden_words != Evidence::NoTests.words() {
             parts.push(format!("hidden tests: {}", self.hidden_words));
@@ -166,7 +171,7 @@ impl SolveResult {
         }
         let open = winner.attacks.iter().filter(|attack| attack.state == AttackState::Confirmed).count();
         if open > 0 {
-            parts.push(format!("{open} confirmed attacks on it stand"));
+            parts.push(format!("{} on it not patched", many(open, "confirmed attack")));
         }
         if !winner.blocked_by.is_empty() {
             parts.push("severe claims against it were not settled".to_owned());

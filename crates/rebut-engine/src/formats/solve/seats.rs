@@ -74,9 +74,10 @@ impl Seats {
         let reds = or_else(with(Duty::Attack), critics.clone());
         let asker = makers.first()?.clone();
         let tester = with(Duty::Test).into_iter().next().or_else(|| judge.clone()).or_else(|| critics.first().cloned())?;
-        let others = agents.iter().filter(|agent| agent.name != asker.name);
+        let mut others = agents.iter().filter(|agent| agent.name != asker.name);
         let instructor = with(Duty::Instruct).into_iter().find(|agent| agent.name != asker.name);
-        let instructor = instructor.or_else(|| judge.clone()).filter(|agent| agent.name != asker.name).or_else(|| others.last().cloned());
+        let instructor =
+            instructor.or_else(|| judge.clone()).filter(|agent| agent.name != asker.name).or_else(|| others.next_back().cloned());
         Some(Self { makers, critics, reds, blue: with(Duty::Defend).into_iter().next(), tester, judge, asker, instructor })
     }
 }
@@ -87,7 +88,7 @@ fn duties(agent: &Agent) -> &'static [Duty] {
 }
 
 /// Who votes: whoever owns no candidate, so that nobody votes for itself; with fewer than three of them, everybody.
-pub fn voters<'a>(agents: &'a [Agent], is_owner: impl Fn(&Agent) -> bool) -> Vec<&'a Agent> {
+pub fn voters(agents: &[Agent], is_owner: impl Fn(&Agent) -> bool) -> Vec<&Agent> {
     let others: Vec<&Agent> = agents.iter().filter(|agent| !is_owner(agent)).collect();
     if others.len() >= 3 { others } else { agents.iter().collect() }
 }

@@ -4,7 +4,7 @@ use super::{
     asking::Case,
     candidates::Candidate,
     case::Phase,
-    ledger::{Drawn, Happened, Ledger, Trial, step},
+    ledger::{Drawn, Happened, Ledger, Trial, many, step},
     replies::Lesson,
 };
 use crate::{
@@ -46,7 +46,7 @@ pub async fn evolve(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result
         }
     }
     let (all, passed) = (ledger.candidates.len(), ledger.candidates.iter().filter(|one| one.own.all_passed()).count());
-    let words = format!("{passed} of {all} candidates hold their authors' own tests");
+    let words = format!("{passed} of {} hold their authors' own tests", many(all, "candidate"));
     Ok(Happened { words, as_expected: all == case.seats.makers.len() && passed == all })
 }
 
@@ -210,9 +210,9 @@ fn proposed(case: &Case, ledger: &Ledger) -> Happened {
     let (all, passed) = (ledger.candidates.len(), ledger.candidates.iter().filter(|one| one.given.all_passed()).count());
     let full = all == case.seats.makers.len();
     if case.input.tests.trim().is_empty() {
-        return Happened { words: format!("{all} candidates; no tests are given, so none is shown to pass"), as_expected: full };
+        return Happened { words: format!("{}; no tests are given, so none is shown to pass", many(all, "candidate")), as_expected: full };
     }
-    Happened { words: format!("{passed} of {all} candidates hold all given tests"), as_expected: full && passed == all }
+    Happened { words: format!("{passed} of {} hold all given tests", many(all, "candidate")), as_expected: full && passed == all }
 }
 
 /// Whoever failed first and passed then draws a lesson that helps elsewhere. It is verified: the attempt after it passed.
