@@ -15,7 +15,7 @@ use crate::{
 use rebut_engine::{
     DebateId, Desk,
     clean::on_one_line,
-    formats::solve::{Config, FORMAT, Input, Phase, ROLES, SolveResult},
+    formats::solve::{FORMAT, Input, Phase, ROLES, SolveResult},
     moves::clarify::GivenAnswer,
     wisdom::{Bounds, Lesson},
 };
@@ -29,9 +29,9 @@ const LANGUAGE: &str = "python";
 pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
     let app = App::open(global, &settings(&args)?)?;
     output::check_files(&args.run.output, FORMAT.name)?;
-    let config = app.config.format(FORMAT.name)?;
     let mut input = input(&args, &app)?;
-    if Config::parse(&config).map_err(CliError::usage)?.lessons {
+    let config = app.config.format(FORMAT.name)?;
+    if config["lessons"] == true {
         input.lessons = lessons(&app, &input.task).await?;
     }
     let value = serde_json::to_value(&input).map_err(|error| CliError::failed(error.to_string()))?;
@@ -51,14 +51,6 @@ pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
         write_code(&desk, id, file).await?;
     }
     Ok(code)
-}
-
-/// What earlier debates of this person learned that fits the task, each with its debate: pinned with the input, so that a later lesson changes
-/// nothing here.
-async fn lessons(app: &App, task: &str) -> Result<Vec<String>, CliError> {
-    let found = app.desk()?.lessons_for(task, &Bounds::of(user())).await?;
-    let worded = |lesson: Lesson| format!("{} (for {}; from debate {})", lesson.text, lesson.applies_to, lesson.debate_id);
-    Ok(found.into_iter().map(worded).collect())
 }
 
 /// What was typed, as changes of settings.
@@ -94,6 +86,17 @@ fn settings(args: &SolveArgs) -> Result<Vec<String>, CliError> {
         set.push(format!("solve.hooks.{point}={}", listed(&mut command.split_whitespace())));
     }
     Ok(set)
+}
+
+/// What earlier debates of the same person learned that fits the task, each with where it comes from. Nothing is made for it: where no debate
+/// is kept, nobody has learned anything.
+async fn lessons(app: &App, task: &str) -> Result<Vec<String>, CliError> {
+    if !app.place.database().exists() {
+        return Ok(Vec::new());
+    }
+    let found = app.desk()?.lessons_for(task, &Bounds::of(user())).await?;
+    let told = |lesson: Lesson| format!("{} (about {}; from debate {})", lesson.text, lesson.applies_to, lesson.debate_id.short());
+    Ok(found.into_iter().map(told).collect())
 }
 
 fn input(args: &SolveArgs, app: &App) -> Result<Input, CliError> {
