@@ -84,7 +84,7 @@ async fn every_subset_of_the_phases_runs_and_nobody_is_told_a_hidden_test() {
         assert!(result.code.contains("REHEARSAL"), "{phases:?}");
         let hidden = result.hidden.expect("hidden tests ran");
         assert_eq!((hidden.passed, hidden.total), (1, 2), "{phases:?}");
-        assert!(!result.tests.is_some_and(|tests| tests.passed == tests.total), "a stub is never called passed");
+        assert!(result.tests.is_none_or(|tests| tests.passed != tests.total), "a stub is never called passed");
     }
     let told = model.told.lock().expect("nobody panicked");
     assert!(told.len() > 1000, "only {} prompts", told.len());
