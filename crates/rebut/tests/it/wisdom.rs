@@ -15,7 +15,9 @@ fn script() -> String {
     let reflection =
         json!({"root_cause": "One format only.", "what_went_wrong": "The other failed.", "what_to_change": "Try both.", "confidence": 0.9});
     let lesson = json!({"lesson": "Try each format in order.", "applies_to": "parsing a date in several formats"});
-    let rubric = json!({"scores": [{"candidate": "C1", "correctness": 1, "maintainability": 1, "performance": 1, "security": 1, "test_coverage": 0.5, "reason": "Plain."}]});
+    let scores = json!({"candidate": "C1", "correctness": 1, "maintainability": 1, "performance": 1, "security": 1, "test_coverage": 0.5,
+        "reason": "Plain."});
+    let rubric = json!({"scores": [scores]});
     script_of(&[
         ("proposal 1/generator", code("def day(text):\n    return 0\n")),
         ("reflection 1/generator", reflection.to_string()),
