@@ -148,7 +148,9 @@ pub(super) async fn events_leave_their_rows_in_the_same_step(store: Arc<dyn Stor
     store.append(second).await.expect("append");
     let after = found(&store, debate).await;
     assert_eq!(after.code, [code_row(2, Some(1), 1), code_row(9, Some(5), 2), code_row(10, None, 3)]);
-    let said = r#""attempt":1,"run":"proposal 1/ada","root_cause":"an \u001b[31m odd\nend","what_went_wrong":"an \u001b[31m odd\nend","what_to_change":"an \u001b[31m odd\nend","confidence":0.7"#; // tidy: one line of JSON
+    let odd = r#""an \u001b[31m odd\nend""#;
+    let words = ["root_cause", "what_went_wrong", "what_to_change"].map(|field| format!(r#""{field}":{odd}"#)).join(",");
+    let said = format!(r#""attempt":1,"run":"proposal 1/ada",{words},"confidence":0.7"#);
     let lists = [
         TurnLists {
             seq: 1,

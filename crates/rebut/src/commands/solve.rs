@@ -5,7 +5,7 @@ use super::{
     follow,
 };
 use crate::{
-    app::{App, user},
+    app::App,
     cli::{GlobalArgs, SolveArgs},
     context,
     error::CliError,
@@ -17,7 +17,6 @@ use rebut_engine::{
     clean::on_one_line,
     formats::solve::{FORMAT, Input, Phase, ROLES, SolveResult},
     moves::clarify::GivenAnswer,
-    wisdom::{Bounds, Lesson},
 };
 use serde::Deserialize;
 use std::{io::Read, path::Path, sync::Arc};
@@ -29,11 +28,8 @@ const LANGUAGE: &str = "python";
 pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
     let app = App::open(global, &settings(&args)?)?;
     output::check_files(&args.run.output, FORMAT.name)?;
-    let mut input = input(&args, &app)?;
+    let input = input(&args, &app)?;
     let config = app.config.format(FORMAT.name)?;
-    if config["lessons"] == true {
-        input.lessons = lessons(&app, &input.task).await?;
-    }
     let value = serde_json::to_value(&input).map_err(|error| CliError::failed(error.to_string()))?;
     Input::parse(&value).map_err(CliError::usage)?;
     let registry = Arc::new(app.registry()?);
@@ -86,17 +82,6 @@ fn settings(args: &SolveArgs) -> Result<Vec<String>, CliError> {
         set.push(format!("solve.hooks.{point}={}", listed(&mut command.split_whitespace())));
     }
     Ok(set)
-}
-
-/// What earlier debates of the same person learned that fits the task, each with where it comes from. Nothing is made for it: where no debate
-/// is kept, nobody has learned anything.
-async fn lessons(app: &App, task: &str) -> Result<Vec<String>, CliError> {
-    if !app.place.database().exists() {
-        return Ok(Vec::new());
-    }
-    let found = app.desk()?.lessons_for(task, &Bounds::of(user())).await?;
-    let told = |lesson: Lesson| format!("{} (about {}; from debate {})", lesson.text, lesson.applies_to, lesson.debate_id.short());
-    Ok(found.into_iter().map(told).collect())
 }
 
 fn input(args: &SolveArgs, app: &App) -> Result<Input, CliError> {

@@ -32,4 +32,3 @@ mod signals;
 mod solve;
 mod usage;
 mod vote;
-mod wisdom;

@@ -103,7 +103,8 @@ pub fn with_tools(schema: &Schema, given: &[&Tool]) -> Result<Schema, Halt> {
     let text = || json!({"type": ["string", "null"]});
     let fields =
         json!({"code": text(), "stdin": text(), "tests": text(), "query": text(), "name": text(), "from": {"type": ["integer", "null"]}});
-    let arguments = json!({"type": "object", "properties": fields, "required": ["code", "stdin", "tests", "query", "name", "from"], "additionalProperties": false});
+    let all = ["code", "stdin", "tests", "query", "name", "from"];
+    let arguments = json!({"type": "object", "properties": fields, "required": all, "additionalProperties": false});
     let none = json!({"type": "null"});
     let json = json!({
         "type": "object",
