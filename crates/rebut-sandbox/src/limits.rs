@@ -24,6 +24,17 @@ pub struct Limits {
     pub output_bytes: u64,
 }
 
+/// The limit on processor time, in words.
+pub const PROCESSOR_TIME: &str = "processor time";
+
+impl Limits {
+    /// The processor time as the kernel counts it: in whole seconds, never less than asked. Where both limits are the same, wall-clock time is
+    /// over first, and the end says so.
+    pub fn cpu_seconds(&self) -> u64 {
+        self.cpu.as_secs() + 1
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {

@@ -1,6 +1,7 @@
 //! How a cell ended: what it wrote, up to its limit, and which of the ends it was.
 
 use crate::{
+    limits::PROCESSOR_TIME,
     spec::{Ended, Given},
     wire::{Said, Status},
 };
@@ -96,7 +97,7 @@ fn end(status: Option<Status>, is_late: bool, is_too_much: bool, met: Option<&st
         _ if is_late => End::TimedOut,
         (Some(Status::Exited(0)), _) => End::Exited(0),
         (_, Some(what)) => resource(what),
-        (Some(Status::Signalled(libc::SIGXCPU)), _) => resource("processor time"),
+        (Some(Status::Signalled(libc::SIGXCPU)), _) => resource(PROCESSOR_TIME),
         (Some(Status::Signalled(libc::SIGXFSZ)), _) => resource("file size"),
         (Some(Status::Exited(code)), _) => End::Exited(code),
         (Some(Status::Signalled(signal)), _) => End::Signalled(signal),

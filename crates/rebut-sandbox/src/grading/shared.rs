@@ -7,7 +7,7 @@ use super::{
     book::{Book, Said, tail},
     pair::ended_words,
 };
-use crate::{Ended, Given, Jail, Limits, Spec, languages::Toolchain};
+use crate::{Ended, Given, Jail, Limits, Spec, languages::Toolchain, limits::PROCESSOR_TIME};
 use rebut_engine::sandbox::{End, Job, Ran, Refused, TestVerdict, Tests};
 use tokio::{io::AsyncWriteExt, time::Instant};
 
@@ -137,6 +137,7 @@ fn judge(ended: &Ended, nonce: &str) -> (TestVerdict, String) {
         (End::Exited(0), Some("fail")) => (TestVerdict::Fail, words),
         (End::Exited(0), Some("skip")) => (TestVerdict::Error, with("it was skipped".to_owned())),
         (End::TimedOut, _) => (TestVerdict::Timeout, with("it did not end in time".to_owned())),
+        (End::Resource(what), _) if what == PROCESSOR_TIME => (TestVerdict::Timeout, with("it used up its processor time".to_owned())),
         // What `assert` and `abort` do.
         (End::Signalled(6), _) => (TestVerdict::Fail, with("it aborted".to_owned())),
         (end, _) => (TestVerdict::Error, with(format!("it did not come to the end of the test: {}", ended_words(end)))),

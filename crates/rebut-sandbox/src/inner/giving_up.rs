@@ -12,7 +12,7 @@ const GIB: u64 = 1 << 30;
 /// The limits of the kernel on each process. They only ever get smaller.
 pub(super) fn limits(orders: &Orders) -> Result<(), String> {
     let limits = &orders.limits;
-    let cpu = limits.cpu.as_secs().max(1);
+    let cpu = limits.cpu_seconds();
     let rows = [
         (Resource::Data, limits.memory, limits.memory),
         // Address space is reserved far beyond what is used; this bounds memory that is shared, which the line above does not count.

@@ -15,7 +15,6 @@ use std::{
     io::{self, Write},
     os::unix::process::ExitStatusExt,
     process::{Child, Command, ExitCode, ExitStatus},
-    time::Duration,
 };
 
 /// The exit code of a stage that could not do all it must.
@@ -54,7 +53,7 @@ fn run(orders: &str, report_to: &mut File) -> Result<(), String> {
     let child = start(&orders)?;
     say(report_to, &Reported::Started).map_err(|error| format!("cannot report: {error}"))?;
     let status = wait_for(&child).map_err(|error| format!("cannot wait for the program: {error}"))?;
-    let status = if status == KILLED && used_up(orders.limits.cpu) { OUT_OF_TIME } else { status };
+    let status = if status == KILLED && used_up(orders.limits.cpu_seconds()) { OUT_OF_TIME } else { status };
     say(report_to, &Reported::Ended(status)).map_err(|error| format!("cannot report: {error}"))
 }
 
@@ -87,12 +86,12 @@ const KILLED: Status = Status::Signalled(libc::SIGKILL);
 const OUT_OF_TIME: Status = Status::Signalled(libc::SIGXCPU);
 
 /// Whether the program used that much processor time.
-fn used_up(most: Duration) -> bool {
+fn used_up(seconds: u64) -> bool {
     const OF_CHILDREN: std::ops::Range<usize> = 13..15;
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit_once(')').map(|(_, rest)| rest.split_ascii_whitespace().collect()).unwrap_or_default();
     let ticks: u64 = fields.get(OF_CHILDREN).into_iter().flatten().filter_map(|field| field.parse::<u64>().ok()).sum();
-    ticks >= most.as_secs().saturating_mul(rustix::param::clock_ticks_per_second())
+    ticks >= seconds.saturating_mul(rustix::param::clock_ticks_per_second())
 }
 
 fn say(to: &mut File, what: &Reported) -> io::Result<()> {

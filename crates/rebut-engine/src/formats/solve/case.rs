@@ -198,8 +198,10 @@ pub struct Config {
     /// The most seconds one run may take.
     pub seconds_per_run: u32,
     /// How often an agent whose role names tools may use them in one turn; 0 for never.
+    #[serde(default)]
     pub tool_calls: u32,
     /// The commands behind some of them.
+    #[serde(default)]
     pub tools: Tools,
     /// Commands run on candidates.
     pub hooks: Hooks,

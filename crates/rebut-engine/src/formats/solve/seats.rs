@@ -105,7 +105,8 @@ mod tests {
     #[test]
     fn every_panel_fills_its_seats() {
         let names = |agents: &[Agent]| agents.iter().map(|agent| agent.name.to_string()).collect::<Vec<_>>().join(" ");
-        let rows: [(&[&str], &str, &str, &str, &str, &str); 7] = [
+        type Row = (&'static [&'static str], &'static str, &'static str, &'static str, &'static str, &'static str);
+        let rows: [Row; 7] = [
             (
                 &["generator", "implementer", "critic", "tester", "red-team", "judge"],
                 "generator implementer",
