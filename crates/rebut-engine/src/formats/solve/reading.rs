@@ -125,6 +125,7 @@ fn transcript(view: &View) -> String {
     for one in &result.candidates {
         write_candidate(&mut text, one, owners_were_asked);
     }
+    write_tools(&mut text, view);
     write_vote(&mut text, &result);
     let Some(outcome) = &view.outcome else { return text };
     let _ = writeln!(text, "\n## {}\n\n{}", outcome.outcome.as_str().to_uppercase().replace('_', " "), for_markdown(&outcome.summary));
@@ -215,6 +216,25 @@ fn write_candidate(text: &mut String, one: &CandidateResult, owners_were_asked: 
     for Attack { id, by, claim, state, why, .. } in &one.attacks {
         let why = if why.is_empty() { String::new() } else { format!(" ({})", for_markdown(why)) };
         let _ = writeln!(text, "- attack {id} by {}, {}{why}: {}", for_markdown(by), state.as_str(), for_markdown(claim));
+    }
+}
+
+/// What tools were used for, in the order of the turns: agents use them side by side, and what ends first is chance.
+fn write_tools(text: &mut String, view: &View) {
+    let mut calls: Vec<_> = view.tool_calls.iter().map(|(_, call)| call).collect();
+    calls.sort_by(|one, other| one.turn.cmp(&other.turn));
+    if !calls.is_empty() {
+        text.push_str("\n## Tools\n\n");
+    }
+    for call in calls {
+        let came = call.refused.as_ref().map(|why| format!("refused: {why}")).or_else(|| call.result.clone()).unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "- `{}` used `{}`: {}",
+            on_one_line(&call.turn),
+            on_one_line(&call.tool),
+            for_markdown(&shortened(&on_one_line(&came), 300))
+        );
     }
 }
 
