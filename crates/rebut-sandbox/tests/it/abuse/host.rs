@@ -7,6 +7,7 @@ use std::{
     fs::File,
     net::TcpListener,
     os::{
+        fd::OwnedFd,
         linux::net::SocketAddrExt,
         unix::{
             fs::PermissionsExt,
@@ -23,7 +24,7 @@ pub struct Host {
     tcp: TcpListener,
     victim: RefCell<Child>,
     shared_memory: String,
-    _held: (UnixListener, UnixListener, File),
+    _held: (UnixListener, UnixListener, OwnedFd),
 }
 
 impl Host {
@@ -36,8 +37,9 @@ impl Host {
         let abstract_name = format!("rebut-abuse-{}", std::process::id());
         let address = SocketAddr::from_abstract_name(&abstract_name).expect("a name");
         let abstract_socket = UnixListener::bind_addr(&address).expect("an abstract socket");
-        // A descriptor that is inherited by whatever is started.
-        let leaking = File::open(folder.path().join("secret")).expect("the secret");
+        // A descriptor that is inherited by whatever is started, with a number nothing else has.
+        let secret = File::open(folder.path().join("secret")).expect("the secret");
+        let leaking = rustix::io::fcntl_dupfd_cloexec(&secret, 900).expect("a free descriptor");
         rustix::io::fcntl_setfd(&leaking, rustix::io::FdFlags::empty()).expect("a descriptor that leaks");
         let victim = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("cat");
         Self {
@@ -156,7 +158,7 @@ pub const CASES: &[Case] = &[
         "inherited descriptors",
         Program::Python("print([number for number in range(3, 1024) if tried(os.fstat, number) == 'done'])"),
         "[]\n",
-        Some(","),
+        Some("900"),
     ),
     held(
         17,
