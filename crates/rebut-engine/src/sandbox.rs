@@ -134,6 +134,13 @@ pub struct TestRun {
     pub output: String,
 }
 
+impl TestRun {
+    /// A test that said nothing.
+    pub fn new(name: impl Into<String>, verdict: TestVerdict) -> Self {
+        Self { name: name.into(), verdict, output: String::new() }
+    }
+}
+
 /// How a test went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -149,6 +156,20 @@ pub enum TestVerdict {
 }
 
 impl Ran {
+    /// A run of one millisecond that said nothing, held as an ordinary user's runs are: what a sandbox for tests begins with.
+    pub fn plain(end: End, tests: impl IntoIterator<Item = TestRun>) -> Self {
+        Self {
+            tier: 1,
+            memory_bound: "rlimit".to_owned(),
+            end,
+            ms: 1,
+            stdout: String::new(),
+            stderr: String::new(),
+            tests: tests.into_iter().collect(),
+            distrust: None,
+        }
+    }
+
     /// Whether tests were run and every one of them held. No test is no pass.
     pub fn all_passed(&self) -> bool {
         self.distrust.is_none() && !self.tests.is_empty() && self.passed() == self.tests.len()
@@ -196,21 +217,11 @@ mod tests {
 
     #[test]
     fn nothing_is_no_pass() {
-        let ran = |verdicts: &[TestVerdict], distrust: Option<&str>| Ran {
-            tier: 1,
-            memory_bound: "rlimit".to_owned(),
-            end: End::Exited(0),
-            ms: 1,
-            stdout: String::new(),
-            stderr: String::new(),
-            tests: verdicts
-                .iter()
-                .enumerate()
-                .map(|(number, verdict)| TestRun { name: number.to_string(), verdict: *verdict, output: String::new() })
-                .collect(),
-            distrust: distrust.map(str::to_owned),
-        };
         use TestVerdict::{Error, Fail, Pass, Timeout};
+        let ran = |verdicts: &[TestVerdict], distrust: Option<&str>| {
+            let tests = verdicts.iter().enumerate().map(|(number, verdict)| TestRun::new(number.to_string(), *verdict));
+            Ran { distrust: distrust.map(str::to_owned), ..Ran::plain(End::Exited(0), tests) }
+        };
         let check = |verdicts: &[TestVerdict], distrust, all, rate| {
             let ran = ran(verdicts, distrust);
             assert_eq!((ran.all_passed(), ran.pass_rate()), (all, rate), "{verdicts:?} {distrust:?}");

@@ -71,17 +71,8 @@ mod tests {
             (&[Fail], Some("the runner ended early"), false),
         ];
         for (verdicts, distrust, expected) in rows {
-            let tests = verdicts.iter().map(|verdict| TestRun { name: "t".to_owned(), verdict: *verdict, output: String::new() });
-            let ran = Ran {
-                tier: 1,
-                memory_bound: "rlimit".to_owned(),
-                end: End::Exited(1),
-                ms: 1,
-                stdout: String::new(),
-                stderr: String::new(),
-                tests: tests.collect(),
-                distrust: distrust.map(str::to_owned),
-            };
+            let tests = verdicts.iter().map(|verdict| TestRun::new("t", *verdict));
+            let ran = Ran { distrust: distrust.map(str::to_owned), ..Ran::plain(End::Exited(1), tests) };
             assert_eq!(is_shown(&ran), expected, "{verdicts:?} {distrust:?}");
         }
     }

@@ -1,6 +1,7 @@
 //! A debate as Markdown: the transcript (the same for every re-run) and the report around it.
 
 use crate::{
+    agent::Agent,
     clean::{for_markdown, for_people, on_one_line},
     event::{Position, Verdict},
     family::only_family,
@@ -39,10 +40,7 @@ pub fn transcript(view: &View) -> String {
         }
         text.push('\n');
     }
-    text.push_str("## Panel\n\n");
-    for agent in &started.agents {
-        let _ = writeln!(text, "- **{}** ({}), {}", agent.name, agent.stance, for_markdown(&agent.model));
-    }
+    write_panel(&mut text, &started.agents, |agent| agent.stance.to_string());
     if let Some(family) = only_family(&started.agents) {
         let _ = writeln!(text, "\nAll judges are of one family ({}): they may err together.", for_markdown(&family));
     }
@@ -55,6 +53,14 @@ pub fn transcript(view: &View) -> String {
     }
     write_outcome(&mut text, view, &options);
     text
+}
+
+/// The list of who takes part: name, what each is there for, model.
+pub(crate) fn write_panel(text: &mut String, agents: &[Agent], title: impl Fn(&Agent) -> String) {
+    text.push_str("## Panel\n\n");
+    for agent in agents {
+        let _ = writeln!(text, "- **{}** ({}), {}", agent.name, title(agent), for_markdown(&agent.model));
+    }
 }
 
 /// The transcript with its circumstances: id, time, cost, seals.

@@ -11,5 +11,6 @@ pub use adr::adr;
 pub use comment::{MARKER, comment, empty_comment};
 pub use document::{Document, document, yaml};
 pub use html::{chart, html};
+pub(crate) use markdown::write_panel;
 pub use markdown::{judge_file, markdown, transcript};
 pub use sarif::{empty_sarif, sarif};

@@ -28,17 +28,7 @@ fn lesson(text: &str, verified: bool) -> Event {
 }
 
 fn run(verdict: Option<TestVerdict>) -> Event {
-    let tests = verdict.into_iter().map(|verdict| TestRun { name: "one".to_owned(), verdict, output: String::new() });
-    let ran = Ran {
-        tier: 1,
-        memory_bound: "rlimit".to_owned(),
-        end: End::Exited(0),
-        ms: 1,
-        stdout: String::new(),
-        stderr: String::new(),
-        tests: tests.collect(),
-        distrust: None,
-    };
+    let ran = Ran::plain(End::Exited(0), verdict.map(|verdict| TestRun::new("one", verdict)));
     Event::RunCompleted(Arc::new(RunCompleted { run: "proposal 1/ada".into(), ran: Some(ran), refused: None }))
 }
 

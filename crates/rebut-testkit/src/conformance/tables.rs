@@ -33,17 +33,8 @@ fn code(version: u32, turn: &str, tests: Option<(u32, u32)>, diff: &str) -> Even
 }
 
 fn run(name: &str, verdict: TestVerdict) -> Event {
-    let tests = vec![TestRun { name: "it \"holds\"".to_owned(), verdict, output: "long words".to_owned() }];
-    let ran = Ran {
-        tier: 1,
-        memory_bound: "cgroup".to_owned(),
-        end: End::Exited(1),
-        ms: 3,
-        stdout: "canary".to_owned(),
-        stderr: String::new(),
-        tests,
-        distrust: None,
-    };
+    let tests = [TestRun { output: "long words".to_owned(), ..TestRun::new("it \"holds\"", verdict) }];
+    let ran = Ran { stdout: "canary".to_owned(), ..Ran::plain(End::Exited(1), tests) };
     Event::RunCompleted(Arc::new(RunCompleted { run: name.into(), ran: Some(ran), refused: None }))
 }
 

@@ -415,16 +415,7 @@ mod tests {
 
     #[test]
     fn a_run_says_what_a_program_does_or_nothing() {
-        let ran = |end: End, stdout: &str| Ran {
-            tier: 1,
-            memory_bound: "rlimit".to_owned(),
-            end,
-            ms: 1,
-            stdout: stdout.to_owned(),
-            stderr: String::new(),
-            tests: Vec::new(),
-            distrust: None,
-        };
+        let ran = |end: End, stdout: &str| Ran { stdout: stdout.to_owned(), ..Ran::plain(end, []) };
         let rows = [
             (End::Exited(0), "[\"=00\", \"=a\", \"!Late\"]\n", Some(vec!["=a", "!Late"])),
             (End::Exited(0), "[\"=00\"]\n", Some(vec![])),

@@ -10,6 +10,7 @@ use crate::{
     event::{Position, Started},
     model::FaultKind,
     reply::{Reply, extract},
+    report::write_panel,
     view::{RoundView, View},
 };
 use std::fmt::Write;
@@ -93,12 +94,10 @@ fn said_line(view: &View, round: &RoundView, position: &Position) -> String {
 pub fn transcript(view: &View) -> String {
     let mut text = String::new();
     let Some(started) = &view.started else { return text };
-    text.push_str("## Panel\n\n");
-    for agent in &started.agents {
+    write_panel(&mut text, &started.agents, |agent| {
         let persona = view.personas.iter().find(|(name, _)| *name == agent.name).map(|(_, persona)| persona);
-        let title = persona.map_or_else(|| format!("({})", agent.stance), |persona| format!("({})", for_markdown(&persona.title)));
-        let _ = writeln!(text, "- **{}** {title}, {}", agent.name, for_markdown(&agent.model));
-    }
+        persona.map_or_else(|| agent.stance.to_string(), |persona| for_markdown(&persona.title))
+    });
     if let Some((_, persona)) = view.personas.first() {
         let by = if persona.generated { "written by a model" } else { "built in" };
         let _ = writeln!(text, "\nField: {}. Personas: {by}.", for_markdown(&persona.domain));

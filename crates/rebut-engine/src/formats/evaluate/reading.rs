@@ -11,6 +11,7 @@ use crate::{
     event::{Started, Verdict},
     formats::Reading,
     outcome::Ending,
+    report::write_panel,
     view::{TurnState, View},
 };
 use serde::Deserialize;
@@ -142,10 +143,9 @@ fn hundredths(value: f64) -> f64 {
 }
 
 fn transcript(view: &View) -> String {
-    let mut text = "## Panel\n\n".to_owned();
-    for agent in view.started.iter().flat_map(|started| &started.agents) {
-        let _ = writeln!(text, "- **{}** ({}), {}", agent.name, agent.stance, for_markdown(&agent.model));
-    }
+    let mut text = String::new();
+    let Some(started) = &view.started else { return text };
+    write_panel(&mut text, &started.agents, |agent| agent.stance.to_string());
     let Some(result) = result_of(view) else {
         write_so_far(&mut text, view);
         return text;

@@ -13,6 +13,7 @@ use crate::{
     event::Started,
     facts::{Conflict, Ruling},
     reply::{Reply, extract},
+    report::write_panel,
     view::{TurnState, View},
 };
 use std::{fmt::Write, sync::Arc};
@@ -193,10 +194,7 @@ fn proposed(view: &View) -> usize {
 pub fn transcript(view: &View) -> String {
     let mut text = String::new();
     let Some(started) = &view.started else { return text };
-    text.push_str("## Panel\n\n");
-    for agent in &started.agents {
-        let _ = writeln!(text, "- **{}** ({}), {}", agent.name, agent.stance, for_markdown(&agent.model));
-    }
+    write_panel(&mut text, &started.agents, |agent| agent.stance.to_string());
     let Some(result) = ReviewResult::of(view) else {
         write_open(&mut text, view);
         return text;

@@ -189,17 +189,7 @@ mod tests {
 
     fn candidate(label: &str, held: usize, of: usize, blocked: bool) -> Candidate {
         let verdict = |at: usize| if at < held { TestVerdict::Pass } else { TestVerdict::Fail };
-        let tests = (0..of).map(|at| TestRun { name: at.to_string(), verdict: verdict(at), output: String::new() });
-        let ran = Ran {
-            tier: 1,
-            memory_bound: "rlimit".to_owned(),
-            end: End::Exited(0),
-            ms: 1,
-            stdout: String::new(),
-            stderr: String::new(),
-            tests: tests.collect(),
-            distrust: None,
-        };
+        let ran = Ran::plain(End::Exited(0), (0..of).map(|at| TestRun::new(at.to_string(), verdict(at))));
         let claim = Claimed {
             id: ClaimId::new("critic", 1, 1),
             by: "critic".into(),

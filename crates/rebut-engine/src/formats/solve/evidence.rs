@@ -145,17 +145,8 @@ mod tests {
     use crate::sandbox::TestRun;
 
     fn ran(tests: &[(&str, TestVerdict)], distrust: Option<&str>) -> Evidence {
-        let tests = tests.iter().map(|(name, verdict)| TestRun { name: (*name).to_owned(), verdict: *verdict, output: String::new() });
-        Evidence::Ran(Box::new(Ran {
-            tier: 1,
-            memory_bound: "rlimit".to_owned(),
-            end: End::Exited(0),
-            ms: 1,
-            stdout: String::new(),
-            stderr: String::new(),
-            tests: tests.collect(),
-            distrust: distrust.map(str::to_owned),
-        }))
+        let tests = tests.iter().map(|(name, verdict)| TestRun::new(*name, *verdict));
+        Evidence::Ran(Box::new(Ran { distrust: distrust.map(str::to_owned), ..Ran::plain(End::Exited(0), tests) }))
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::{
     clean::{as_block, for_markdown, for_people, on_one_line, shortened},
     event::Started,
     formats::Reading,
+    report::write_panel,
     view::{TurnState, View},
 };
 use serde::Deserialize;
@@ -112,10 +113,9 @@ fn lines_so_far(view: &View) -> Vec<String> {
 }
 
 fn transcript(view: &View) -> String {
-    let mut text = "## Panel\n\n".to_owned();
-    for agent in view.started.iter().flat_map(|started| &started.agents) {
-        let _ = writeln!(text, "- **{}** ({}), {}", agent.name, agent.stance, for_markdown(&agent.model));
-    }
+    let mut text = String::new();
+    let Some(started) = &view.started else { return text };
+    write_panel(&mut text, &started.agents, |agent| agent.stance.to_string());
     let Some(result) = result_of(view) else {
         write_so_far(&mut text, view);
         return text;

@@ -76,17 +76,8 @@ mod tests {
             (&[], End::NotBuilt, None, Verdict::Error),
         ];
         for (verdicts, end, distrust, expected) in rows {
-            let test = |verdict: &TestVerdict| TestRun { name: "t".to_owned(), verdict: *verdict, output: String::new() };
-            let ran = Ran {
-                tier: 1,
-                memory_bound: "rlimit".to_owned(),
-                end: end.clone(),
-                ms: 1,
-                stdout: String::new(),
-                stderr: String::new(),
-                tests: verdicts.iter().map(test).collect(),
-                distrust: distrust.map(str::to_owned),
-            };
+            let tests = verdicts.iter().map(|verdict| TestRun::new("t", *verdict));
+            let ran = Ran { distrust: distrust.map(str::to_owned), ..Ran::plain(end.clone(), tests) };
             assert_eq!(verdict(&ran).0, expected, "{verdicts:?} {end:?} {distrust:?}");
         }
     }
