@@ -6,10 +6,10 @@ use crate::{
     agent::Agent,
     budget::Budget,
     clock::Clock,
-    error::Halt,
+    error::{Halt, TooLate},
     event::{Event, GateDecided, GateOpened, Limits, RoundCompleted, RoundStarted, Started, TurnCompleted},
     family::family_of,
-    journal::{Commit, Entry, Journal, RecordedTurn},
+    journal::{Commit, Entry, Journal, Memory, RecordedTurn},
     lanes::Lanes,
     model::{Deltas, Fault, FaultKind, Model},
     outcome::{Absence, Limit, LimitMet, Substitution},
@@ -19,6 +19,7 @@ use crate::{
     reply::{Check, Reply, Schema},
     sandbox::Sandbox,
     secrets::Scrubber,
+    store::Durability,
     turn::{Exchange, Told},
 };
 use futures_util::future::join_all;
@@ -271,8 +272,8 @@ impl Debate {
     /// Waits for a person, if `wait` says so; otherwise records that it opened by itself.
     pub async fn gate(&self, name: &str, summary: &str, wait: Option<Duration>) -> Result<GateDecided, Halt> {
         self.enter(&Step::once(name, 0))?;
-        let (opened, decided) = self.journal.memory().gates.get(name).cloned().unwrap_or_default();
-        if let Some(decided) = decided.or_else(|| self.recording.as_ref().and_then(|recording| recording.gate(name))) {
+        let gate = self.journal.memory().gates.get(name).cloned().unwrap_or_default();
+        if let Some(decided) = gate.decided.or_else(|| self.recording.as_ref().and_then(|recording| recording.gate(name))) {
             return passed(decided);
         }
         let Some(patience) = wait else {
@@ -282,7 +283,7 @@ impl Debate {
                 .await?;
             return Ok(decided);
         };
-        let until = match opened.and_then(|until| until.parse::<jiff::Timestamp>().ok()) {
+        let until = match gate.opened.and_then(|opened| opened.until.parse::<jiff::Timestamp>().ok()) {
             Some(until) => until,
             None => self.open_gate(name, summary, patience).await?,
         };
@@ -468,7 +469,7 @@ impl Debate {
         let until = self.clock.now() + jiff::SignedDuration::try_from(patience).unwrap_or(jiff::SignedDuration::from_hours(24));
         let content = Hash::of(summary.as_bytes());
         let opened = GateOpened { gate: name.to_owned(), summary: summary.to_owned(), content, until: format!("{until:.3}") };
-        let commit = Commit { durability: Some(crate::store::Durability::Power), ..Commit::default() };
+        let commit = Commit { durability: Some(Durability::Power), ..Commit::default() };
         self.journal.append(vec![Entry::new(Place::default(), Event::GateOpened(Box::new(opened)))], commit).await?;
         Ok(until)
     }
@@ -479,7 +480,7 @@ impl Debate {
         let mut closes = self.clock.sleep(left);
         loop {
             self.check_steering()?;
-            let decided = self.journal.memory().gates.get(name).and_then(|(_, decided)| decided.clone());
+            let decided = self.journal.memory().gates.get(name).and_then(|gate| gate.decided.clone());
             if let Some(decided) = decided {
                 return passed(decided);
             }
@@ -487,7 +488,11 @@ impl Debate {
             tokio::select! {
                 () = &mut closes => {
                     let late = GateDecided { gate: name.to_owned(), approved: false, by: "timeout".to_owned(), reason: "nobody decided in time".to_owned() };
-                    self.journal.append(vec![Entry::new(Place::default(), Event::GateDecided(Box::new(late)))], Commit::default()).await?;
+                    match self.journal.append(vec![Entry::new(Place::default(), Event::GateDecided(Box::new(late)))], undecided(name)).await {
+                        // Somebody was faster by a moment: that counts.
+                        Ok(_) | Err(Halt::TooLate(_)) => {}
+                        Err(halt) => return Err(halt),
+                    }
                 }
                 _ = grown.changed() => {}
                 _ = steer.changed() => {}
@@ -501,6 +506,13 @@ pub(crate) fn all_or_halt<T>(spoken: Vec<Result<T, Halt>>) -> Result<Vec<T>, Hal
     let (said, mut halts): (Vec<_>, Vec<_>) = spoken.into_iter().partition(Result::is_ok);
     halts.sort_by_key(|halt| matches!(halt, Err(Halt::Stopped(_))));
     halts.into_iter().chain(said).collect()
+}
+
+/// How a decision of a gate is appended: durable, and only if there is none.
+pub(crate) fn undecided(gate: &str) -> Commit {
+    let gate = gate.to_owned();
+    let decided = move |memory: &Memory| Some(TooLate::Decided(Box::new(memory.gates.get(&gate)?.decided.clone()?)));
+    Commit { durability: Some(Durability::Power), unless: Some(Box::new(decided)), ..Commit::default() }
 }
 
 fn passed(decided: GateDecided) -> Result<GateDecided, Halt> {

@@ -2,8 +2,9 @@
 
 use crate::{
     DebateId,
+    event::{GateDecided, HumanAnswered},
     model::Fault,
-    outcome::{Absence, LimitMet},
+    outcome::{Absence, Ending, LimitMet},
     store::StoreError,
 };
 
@@ -52,9 +53,26 @@ pub enum Halt {
     /// Another process runs this debate now.
     #[error("another process runs this debate")]
     TakenOver,
+    /// What was to be recorded came too late; nothing was.
+    #[error(transparent)]
+    TooLate(#[from] TooLate),
     /// The journal cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// What is recorded already, so that a person's word came too late.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TooLate {
+    /// Somebody decided the gate.
+    #[error("gate `{}` was already {} by {}", .0.gate, if .0.approved { "approved" } else { "rejected" }, .0.by)]
+    Decided(Box<GateDecided>),
+    /// Somebody answered the contested question.
+    #[error("it was already answered: {} by {}", .0.option, .0.by)]
+    Answered(Box<HumanAnswered>),
+    /// The debate came to its end.
+    #[error("it has already ended: {}", .0.as_str())]
+    Ended(Ending),
 }
 
 /// Why the desk could not do what was asked.
@@ -91,6 +109,14 @@ pub enum DeskError {
     /// The debate is not in a state for this.
     #[error("{0}")]
     WrongState(String),
+    /// Another word of a person, or the end, was recorded before.
+    #[error("debate {}: {what}", debate.short())]
+    TooLate {
+        /// Which debate.
+        debate: DebateId,
+        /// What was recorded.
+        what: TooLate,
+    },
     /// The journal itself is damaged.
     #[error("the journal of {debate} is damaged at event {seq}: {problem}")]
     Damaged {

@@ -1,11 +1,13 @@
 //! A debate's journal while it is open: appends in order, remembers what is recorded, and takes in what others append.
 
+mod writing;
+
 use crate::{
     DebateId,
     budget::{Amount, Spent, may_be_billed},
     clock::Clock,
-    error::Halt,
-    event::{Event, GateDecided, HumanCancelled, HumanNoted, Limits, Started, TurnCompleted, TurnFailed},
+    error::{Halt, TooLate},
+    event::{Event, GateDecided, GateOpened, HumanAnswered, HumanCancelled, HumanNoted, Limits, Started, TurnCompleted, TurnFailed},
     model::{Fault, FaultKind},
     outcome::Outcome,
     projection::Projection,
@@ -39,13 +41,23 @@ struct End {
     queued: Vec<Entry>,
     /// Replies that survive a crash of the process but perhaps not a power cut yet.
     unsynced: bool,
+    /// Whether this process runs the debate, as far as it knows.
+    holds: bool,
     under_way: Option<UnderWay>,
+    /// How many appends were begun, and the last that was refused with why.
+    begun: u64,
+    refused: Option<(u64, TooLate)>,
 }
 
 /// An append that was begun. It stays here until it is done: whoever waited for it may leave (a debate's time is over), and
 /// then the store may have written it although nobody was told. The next one to come finishes it first.
 struct UnderWay {
+    /// Its number among those of this journal.
+    number: u64,
     entries: Vec<Entry>,
+    /// So many of them were only waiting for some append; the rest is what this one is about.
+    queued: usize,
+    unless: Option<Unless>,
     now: Arc<str>,
     session: Option<Box<Session>>,
     seal: bool,
@@ -101,7 +113,12 @@ pub struct Commit {
     pub claim: Option<Claim>,
     /// What it must survive.
     pub durability: Option<Durability>,
+    /// What forbids it, looked at when nothing can come between that look and the append.
+    pub unless: Option<Unless>,
 }
+
+/// Says what is recorded already that makes an append come too late.
+pub type Unless = Box<dyn Fn(&Memory) -> Option<TooLate> + Send>;
 
 /// An append under way.
 pub type Appending<'a> = Pin<Box<dyn Future<Output = Result<u64, Halt>> + Send + 'a>>;
@@ -121,8 +138,10 @@ pub struct Memory {
     pub notes: BTreeMap<u64, HumanNoted>,
     /// A person asked to stop.
     pub cancelled: Option<HumanCancelled>,
-    /// Gates opened, with the time they close, and decided.
-    pub gates: HashMap<String, (Option<String>, Option<GateDecided>)>,
+    /// Gates that were opened or decided.
+    pub gates: HashMap<String, Gate>,
+    /// A person's choice after a contested end.
+    pub answered: Option<HumanAnswered>,
     /// The limits from the last resume on, where it changed them.
     pub limits: Option<Limits>,
     /// What was used so far, as far as it is recorded; calls under way when the record ends are charged as held.
@@ -133,6 +152,15 @@ pub struct Memory {
     runs: HashMap<Arc<str>, RecordedRun>,
     rounds_started: HashMap<String, Vec<u64>>,
     facts: HashMap<FactKey, String>,
+}
+
+/// What is recorded of a gate.
+#[derive(Clone, Debug, Default)]
+pub struct Gate {
+    /// How it was opened; one that is switched off is only decided.
+    pub opened: Option<Box<GateOpened>>,
+    /// Its decision.
+    pub decided: Option<GateDecided>,
 }
 
 /// The hash of a run's job, and what came of it.
@@ -165,7 +193,16 @@ pub struct RecordedTurn {
 impl Journal {
     /// A journal with nothing in it yet.
     pub fn new(debate: DebateId, store: Arc<dyn Store>, clock: Arc<dyn Clock>, seal: Option<Arc<Seal>>) -> Self {
-        let end = End { count: 0, head: Hash::default(), queued: Vec::new(), unsynced: false, under_way: None };
+        let end = End {
+            count: 0,
+            head: Hash::default(),
+            queued: Vec::new(),
+            unsynced: false,
+            holds: false,
+            under_way: None,
+            begun: 0,
+            refused: None,
+        };
         Self { debate, store, clock, seal, end: end.into(), memory: Mutex::default(), grown: watch::Sender::new(0) }
     }
 
@@ -185,7 +222,11 @@ impl Journal {
     async fn append_now(&self, entries: Vec<Entry>, commit: Commit) -> Result<u64, Halt> {
         let mut end = self.end.lock().await;
         self.finish(&mut end).await?;
+        if let Some(late) = commit.unless.as_ref().and_then(|unless| unless(&self.memory())) {
+            return Err(late.into());
+        }
         let mut all = std::mem::take(&mut end.queued);
+        let queued = all.len();
         if all.is_empty() {
             all = entries;
         } else {
@@ -193,8 +234,13 @@ impl Journal {
         }
         let now = self.now();
         let session = commit.session.map(|make| Box::new(make(&now)));
+        end.begun += 1;
+        let number = end.begun;
         let mut begun = UnderWay {
+            number,
             entries: all,
+            queued,
+            unless: commit.unless,
             now,
             session,
             seal: commit.seal,
@@ -205,7 +251,10 @@ impl Journal {
         begun.writing = Some(self.write(&end, &begun));
         end.under_way = Some(begun);
         self.finish(&mut end).await?;
-        Ok(end.count)
+        match end.refused.take_if(|(refused, _)| *refused == number) {
+            Some((_, late)) => Err(late.into()),
+            None => Ok(end.count),
+        }
     }
 
     /// Sees the append under way through, if there is one.
@@ -213,10 +262,7 @@ impl Journal {
         while let Some(begun) = &mut end.under_way {
             let Some((writing, count, head)) = &mut begun.writing else {
                 self.absorb_tail(end).await?;
-                if let Some(mut begun) = end.under_way.take() {
-                    begun.writing = Some(self.write(end, &begun));
-                    end.under_way = Some(begun);
-                }
+                self.write_again(end);
                 continue;
             };
             let (result, count, head) = (writing.as_mut().await, *count, *head);
@@ -226,11 +272,27 @@ impl Journal {
                 Err(StoreError::Conflict { .. }) => begun.writing = None,
                 Err(error) => {
                     end.under_way = None;
-                    return Err(error.into());
+                    return Err(match error {
+                        StoreError::Lost { .. } => Halt::TakenOver,
+                        error => error.into(),
+                    });
                 }
             }
         }
         Ok(())
+    }
+
+    /// Begins what is under way anew behind what others appended, unless that makes it come too late.
+    fn write_again(&self, end: &mut End) {
+        let Some(mut begun) = end.under_way.take() else { return };
+        if let Some(late) = begun.unless.as_ref().and_then(|unless| unless(&self.memory())) {
+            begun.entries.truncate(begun.queued);
+            end.queued = begun.entries;
+            end.refused = Some((begun.number, late));
+            return;
+        }
+        begun.writing = Some(self.write(end, &begun));
+        end.under_way = Some(begun);
     }
 
     fn write(&self, end: &End, begun: &UnderWay) -> (Writing, u64, Hash) {
@@ -238,10 +300,11 @@ impl Journal {
         let head = append.records.last().map_or(end.head, |record| record.hash);
         let count = append.after + append.records.len() as u64;
         append.session.clone_from(&begun.session);
-        (append.claim, append.durability) = (begun.claim, begun.durability);
+        let claim = if begun.claim == Claim::Keep && end.holds { Claim::Hold } else { begun.claim };
+        (append.claim, append.durability) = (claim, begun.durability);
         append.checkpoint = self.seal.as_ref().filter(|_| begun.seal).map(|seal| seal.close(self.debate, count, head));
-        let store = self.store.clone();
-        (Box::pin(async move { store.append(append).await }), count, head)
+        let runs = end.holds || begun.claim == Claim::Take;
+        (writing::write(self.store.clone(), self.clock.clone(), append, runs), count, head)
     }
 
     fn written(&self, end: &mut End, count: u64, head: Hash) {
@@ -250,6 +313,7 @@ impl Journal {
             self.memory().created_at.clone_from(&begun.now);
         }
         (end.count, end.head) = (count, head);
+        end.holds = begun.claim != Claim::Release && (end.holds || begun.claim == Claim::Take);
         let has_reply = begun.entries.iter().any(|entry| matches!(entry.event, Event::TurnCompleted(_)));
         end.unsynced = begun.durability != Durability::Power && (end.unsynced || has_reply);
         self.remember_steering(count - begun.entries.len() as u64, &begun.entries);
@@ -268,6 +332,11 @@ impl Journal {
         let builds_on_replies = end.unsynced || end.under_way.is_some();
         let durability = if builds_on_replies { Durability::Power } else { Durability::Process };
         Commit { durability: Some(durability), ..Commit::default() }
+    }
+
+    /// Whose journal it is.
+    pub fn debate(&self) -> DebateId {
+        self.debate
     }
 
     /// How many records there are, and when that changes.
@@ -302,7 +371,7 @@ impl Journal {
 
     async fn absorb_tail(&self, end: &mut End) -> Result<(), Halt> {
         let first_reading = end.count == 0;
-        for record in self.store.load(self.debate, end.count).await? {
+        for record in writing::load(&*self.store, &*self.clock, self.debate, end.count, end.holds).await? {
             // Steering may come from anywhere; turns only from whoever runs the debate.
             if !first_reading && !record.kind.starts_with("human.") && !record.kind.starts_with("gate.") && record.kind != "event.redacted"
             {
@@ -326,8 +395,10 @@ impl Journal {
                     self.memory().notes.insert(seq, note.clone());
                 }
                 Event::HumanCancelled(cancelled) => self.memory().cancelled = Some(cancelled.clone()),
-                Event::GateOpened(opened) => self.memory().gates.entry(opened.gate.clone()).or_default().0 = Some(opened.until.clone()),
+                Event::GateOpened(opened) => self.memory().open_gate(opened.clone()),
                 Event::GateDecided(decided) => self.memory().decide_gate((**decided).clone()),
+                Event::HumanAnswered(answered) => self.memory().answered = Some(answered.clone()),
+                Event::DebateCompleted(outcome) => self.memory().outcome = Some(outcome.clone()),
                 _ => {}
             }
         }
@@ -416,7 +487,7 @@ impl Memory {
                     *result = Some(completed);
                 }
             }
-            Some(Event::GateOpened(opened)) => self.gates.entry(opened.gate).or_default().0 = Some(opened.until),
+            Some(Event::GateOpened(opened)) => self.open_gate(opened),
             Some(Event::GateDecided(decided)) => self.decide_gate(*decided),
             Some(Event::HumanNoted(note)) => {
                 self.notes.insert(record.seq, note);
@@ -443,7 +514,8 @@ impl Memory {
                 | Event::LessonRecorded(_)
                 | Event::ToolCalled(_)),
             ) => self.absorb_fact(record, &event),
-            Some(Event::HumanAnswered(_) | Event::HumanMarked(_) | Event::EventRedacted(_)) | None => {}
+            Some(Event::HumanAnswered(answered)) => self.answered = Some(answered),
+            Some(Event::HumanMarked(_) | Event::EventRedacted(_)) | None => {}
         }
     }
 
@@ -464,9 +536,14 @@ impl Memory {
         turn.given_up = (!failed.retry).then_some(failed.fault);
     }
 
+    fn open_gate(&mut self, opened: Box<GateOpened>) {
+        let gate = self.gates.entry(opened.gate.clone()).or_default();
+        gate.opened = Some(opened);
+    }
+
     /// The first recorded decision is the decision.
     fn decide_gate(&mut self, decided: GateDecided) {
-        self.gates.entry(decided.gate.clone()).or_default().1.get_or_insert(decided);
+        self.gates.entry(decided.gate.clone()).or_default().decided.get_or_insert(decided);
     }
 
     fn absorb_fact(&mut self, record: &Record, event: &Event) {

@@ -5,7 +5,7 @@ use crate::{
     projection::{CodeRow, Made, OfTurn, Projection, Tables, TurnList, TurnLists},
     record::Record,
     seal::Checkpoint,
-    store::{Append, Claim, Filter, Session, Store, StoreError, TurnRow},
+    store::{Append, Changed, Claim, Filter, Session, Store, StoreError, TurnRow},
 };
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
@@ -59,7 +59,7 @@ impl Kept {
         self.turns.extend(append.turns);
         self.projections.extend(append.projections);
         self.claimed = match append.claim {
-            Claim::Keep => self.claimed,
+            Claim::Keep | Claim::Hold => self.claimed,
             Claim::Take => true,
             Claim::Release => false,
         };
@@ -150,12 +150,8 @@ impl Store for MemoryStore {
 
     async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
         let debates = self.lock();
-        let mut sessions: Vec<Session> = debates
-            .values()
-            .filter_map(|kept| kept.session.clone())
-            .filter(|session| filter.prefix.as_ref().is_none_or(|prefix| session.id.to_string().starts_with(prefix)))
-            .filter(|session| filter.status.is_none_or(|status| session.status == status))
-            .collect();
+        let mut sessions: Vec<Session> =
+            debates.values().filter_map(|kept| kept.session.clone()).filter(|session| filter.fits(session)).collect();
         sessions.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(b.id.cmp(&a.id)));
         if filter.limit > 0 {
             sessions.truncate(filter.limit);
@@ -187,7 +183,7 @@ impl Store for MemoryStore {
         Ok(self.lock().get(&debate).filter(|kept| kept.claimed).map(|_| "this process".to_owned()))
     }
 
-    async fn changed_elsewhere(&self) -> Result<Vec<DebateId>, StoreError> {
+    async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
         // No other process can reach this memory.
         std::future::pending().await
     }

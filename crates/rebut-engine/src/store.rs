@@ -40,7 +40,36 @@ pub trait Store: Send + Sync + 'static {
     async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError>;
 
     /// Waits until another process appended to something, and says to what (at least).
-    async fn changed_elsewhere(&self) -> Result<Vec<DebateId>, StoreError>;
+    async fn changed_elsewhere(&self) -> Result<Changed, StoreError>;
+
+    /// Whether [`StoreError::Unavailable`] can come from here.
+    fn may_be_unreachable(&self) -> bool {
+        false
+    }
+
+    /// Debates that are recorded as running and that no living process runs, the oldest first: they were interrupted.
+    async fn abandoned(&self, most: usize) -> Result<Vec<DebateId>, StoreError> {
+        let running = Filter { status: Some(Status::Running), ..Filter::default() };
+        let mut abandoned = Vec::new();
+        for session in self.sessions(&running).await?.into_iter().rev() {
+            if abandoned.len() >= most {
+                break;
+            }
+            if self.runner(session.id).await?.is_none() {
+                abandoned.push(session.id);
+            }
+        }
+        Ok(abandoned)
+    }
+}
+
+/// What another process appended to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Changed {
+    /// At least to these.
+    These(Vec<DebateId>),
+    /// Nobody knows: word of it may have been lost, so everything has to be looked at.
+    Anything,
 }
 
 /// One transaction on one debate.
@@ -92,11 +121,13 @@ pub enum Durability {
     Power,
 }
 
-/// Who runs a debate. A claim dies with its process.
+/// Who runs a debate. A claim dies with its process, or when its holder is not heard of for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// No change.
+    /// No change: anybody may append so.
     Keep,
+    /// No change, by whoever runs the debate; [`StoreError::Lost`] if this process does not any more.
+    Hold,
     /// This process runs the debate from now on; [`StoreError::Held`] if another living one does.
     Take,
     /// Nobody runs it any more.
@@ -110,8 +141,38 @@ pub struct Filter {
     pub prefix: Option<String>,
     /// Only this status.
     pub status: Option<Status>,
+    /// Only this format.
+    pub format: Option<String>,
+    /// Only what this person asked for.
+    pub by: Option<String>,
+    /// Only topics with these characters in them; letters of ASCII are equal in both sizes.
+    pub topic: Option<String>,
+    /// Only what comes after this one in the list.
+    pub after: Option<Listed>,
     /// At most so many; 0 is all.
     pub limit: usize,
+}
+
+/// A place in the list of sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The session's first event.
+    pub created_at: String,
+    /// The session.
+    pub id: DebateId,
+}
+
+impl Filter {
+    /// Whether a session is among those that are meant, wherever it stands in the list.
+    pub fn fits(&self, session: &Session) -> bool {
+        let is_after = |last: &Listed| (&session.created_at, session.id) < (&last.created_at, last.id);
+        self.prefix.as_ref().is_none_or(|prefix| session.id.to_string().starts_with(prefix))
+            && self.status.is_none_or(|status| session.status == status)
+            && self.format.as_ref().is_none_or(|format| session.format == *format)
+            && self.by.as_ref().is_none_or(|by| session.initiated_by == *by)
+            && self.topic.as_ref().is_none_or(|text| session.topic.to_ascii_lowercase().contains(&text.to_ascii_lowercase()))
+            && self.after.as_ref().is_none_or(is_after)
+    }
 }
 
 /// Where a debate stands.
@@ -261,6 +322,14 @@ pub enum StoreError {
         /// Its runner.
         by: String,
     },
+    /// This process ran the debate, and another took it over.
+    #[error("debate {debate} was taken over by {by}")]
+    Lost {
+        /// Which debate.
+        debate: DebateId,
+        /// Its runner now, in words.
+        by: String,
+    },
     /// No such debate.
     #[error("no debate {0}")]
     NotFound(String),
@@ -275,6 +344,9 @@ pub enum StoreError {
     /// What is in the place of the database is none.
     #[error("{0} is not a database of rebut, or it is damaged beyond reading")]
     Foreign(String),
+    /// The database cannot be reached now. Whether what was asked for happened is not known; asking again is right.
+    #[error("the database cannot be reached: {0}")]
+    Unavailable(String),
     /// The disk or the database failed.
     #[error("storage: {0}")]
     Failed(String),

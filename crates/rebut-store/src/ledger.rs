@@ -192,7 +192,7 @@ impl Ledger {
             append.projections.iter().try_for_each(|left| derived::insert(connection, &session, left))?;
         }
         match append.claim {
-            Claim::Keep => {}
+            Claim::Keep | Claim::Hold => {}
             Claim::Take => self.claims.take(connection, append.debate.as_bytes())?,
             Claim::Release => Claims::release(connection, append.debate.as_bytes())?,
         }

@@ -11,7 +11,7 @@ use rusqlite::{
     Connection, OptionalExtension, Row,
     types::{FromSqlError, Type, Value},
 };
-use std::{borrow::Cow, str::FromStr, sync::Arc};
+use std::{borrow::Cow, fmt::Write, str::FromStr, sync::Arc};
 use uuid::Uuid;
 
 /// Adds one event to the journal.
@@ -174,9 +174,19 @@ pub(crate) fn sessions(connection: &Connection, filter: &Filter) -> rusqlite::Re
         sql.push_str(" AND id >= ? AND id < ?");
         values.extend([prefix.clone().into(), format!("{prefix}\u{10FFFF}").into()]);
     }
-    if let Some(status) = filter.status {
-        sql.push_str(" AND status = ?");
-        values.push(status.as_str().to_owned().into());
+    let status = filter.status.map(|status| status.as_str().to_owned());
+    let equal = [("status", &status), ("format", &filter.format), ("initiated_by", &filter.by)];
+    for (column, value) in equal.into_iter().filter_map(|(column, value)| Some((column, value.clone()?))) {
+        let _ = write!(sql, " AND {column} = ?");
+        values.push(value.into());
+    }
+    if let Some(text) = &filter.topic {
+        sql.push_str(" AND instr(lower(topic), lower(?)) > 0");
+        values.push(text.clone().into());
+    }
+    if let Some(last) = &filter.after {
+        sql.push_str(" AND (created_at, id) < (?, ?)");
+        values.extend([last.created_at.clone().into(), last.id.to_string().into()]);
     }
     sql.push_str(" ORDER BY created_at DESC, id DESC");
     if filter.limit > 0 {

@@ -14,7 +14,7 @@ use rebut_engine::{
     projection::Tables,
     record::Record,
     seal::Checkpoint,
-    store::{Append, Filter, Session, Store, StoreError},
+    store::{Append, Changed, Filter, Session, Store, StoreError},
 };
 use std::{
     path::{Path, PathBuf},
@@ -89,8 +89,8 @@ impl Store for SqliteStore {
         claims::look(&self.path, &runner).map_err(|error| failed("looking for the runner", error))
     }
 
-    async fn changed_elsewhere(&self) -> Result<Vec<DebateId>, StoreError> {
+    async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
         self.watch()?;
-        self.elsewhere.changed().await
+        self.elsewhere.changed().await.map(Changed::These)
     }
 }

@@ -9,7 +9,7 @@ use rebut_engine::{
     model::Finish,
     record::{Hash, Place, Record},
     seal::{Checkpoint, Seal},
-    store::{Append, Claim, Durability, Filter, Session, Status, Store, StoreError, TurnRow},
+    store::{Append, Claim, Durability, Filter, Listed, Session, Status, Store, StoreError, TurnRow},
 };
 use std::sync::Arc;
 use tables::{events_leave_their_rows_in_the_same_step, what_events_left_is_cleared_with_them};
@@ -244,9 +244,38 @@ async fn lists_sessions(store: Arc<dyn Store>) {
         (Some("*"), None, 0, &[]),
     ];
     for (prefix, status, limit, expected) in table {
-        let filter = Filter { prefix: prefix.map(str::to_owned), status: *status, limit: *limit };
+        let filter = Filter { prefix: prefix.map(str::to_owned), status: *status, limit: *limit, ..Filter::default() };
         let expected: Vec<Session> = expected.iter().map(|at| sessions[*at].clone()).collect();
         assert_eq!(store.sessions(&filter).await, Ok(expected), "{filter:?}");
+    }
+    lists_what_a_filter_fits(&store, sessions.to_vec()).await;
+}
+
+/// Every mix of conditions, against the definition.
+async fn lists_what_a_filter_fits(store: &Arc<dyn Store>, mut sessions: Vec<Session>) {
+    for (at, session) in sessions.iter_mut().enumerate() {
+        session.initiated_by = ["ada", "bob"][at % 2].to_owned();
+        session.format = ["decide", "review", "decide"][at % 3].to_owned();
+        session.topic = ["Which DATABASE?", "100% of it", "a_b", "Ärger", "\\ and 'quotes'"][at].to_owned();
+        put(store, session).await;
+    }
+    sessions.reverse();
+    let some = |texts: &[&str]| std::iter::once(None).chain(texts.iter().map(|text| Some((*text).to_owned()))).collect::<Vec<_>>();
+    let places: Vec<Option<Listed>> = std::iter::once(None)
+        .chain(sessions.iter().map(|last| Some(Listed { created_at: last.created_at.clone(), id: last.id })))
+        .collect();
+    for by in some(&["ada", "nobody"]) {
+        for format in some(&["decide", "DECIDE"]) {
+            for topic in some(&["database", "%", "_", "ärger", "Ä", "\\", "'", ""]) {
+                for after in &places {
+                    let status = [None, Some(Status::Completed)][usize::from(format.is_some())];
+                    let (by, format, topic, after) = (by.clone(), format.clone(), topic.clone(), after.clone());
+                    let filter = Filter { by, format, topic, after, status, ..Filter::default() };
+                    let expected: Vec<Session> = sessions.iter().filter(|session| filter.fits(session)).cloned().collect();
+                    assert_eq!(store.sessions(&filter).await, Ok(expected), "{filter:?}");
+                }
+            }
+        }
     }
 }
 

@@ -1,16 +1,17 @@
 //! The crash harness: every case is cut after every event and at every append, resumed, and must end the same,
 //! with nothing recorded asked again.
 
-use crate::cases::{Case, Ran, sorted};
+use crate::{
+    cases::{Case, Ran, sorted},
+    interposed::Interposed,
+};
 use rebut_engine::{
     DebateId,
     event::Event,
     memory::MemoryStore,
-    projection::Tables,
     record::{Hash, Record},
     report,
-    seal::Checkpoint,
-    store::{Append, Filter, Session, Store, StoreError},
+    store::{Append, Filter, Store, StoreError},
 };
 use std::{
     collections::BTreeSet,
@@ -51,7 +52,7 @@ pub async fn crash_at_every_append(case: &Case) {
         for at in 1.. {
             let memory = MemoryStore::new();
             let what = format!("crash at append {at}, {}", if written { "written" } else { "not written" });
-            let first = Arc::new(Fuse::new(memory.clone(), at, written));
+            let first = Arc::new(fuse(memory.clone(), at, written));
             if case.run(first).await.is_ok() {
                 break;
             }
@@ -59,7 +60,7 @@ pub async fn crash_at_every_append(case: &Case) {
                 continue;
             };
             // The recovery crashes too, at its second append, and the next one goes through.
-            let ended = match resume(case, Arc::new(Fuse::new(memory.clone(), 2, written)), id).await {
+            let ended = match resume(case, Arc::new(fuse(memory.clone(), 2, written)), id).await {
                 Ok(ended) => Ok(ended),
                 Err(_) => resume(case, Arc::new(memory.clone()), id).await,
             };
@@ -131,60 +132,18 @@ fn assert_each_turn_recorded_once(case: &Case, records: &[Record], what: &str) {
     }
 }
 
-/// A store that fails for good at its n-th append: to the run above it, that is a crash.
-pub struct Fuse {
-    store: MemoryStore,
-    left: AtomicUsize,
-    written: bool,
-}
-
-impl Fuse {
-    /// Fails at append number `at`, with or without having written it.
-    pub fn new(store: MemoryStore, at: usize, written: bool) -> Self {
-        Self { store, left: AtomicUsize::new(at), written }
-    }
-}
-
-#[async_trait::async_trait]
-impl Store for Fuse {
-    async fn append(&self, append: Append) -> Result<(), StoreError> {
-        let crashed = Err(StoreError::Failed("crashed".to_owned()));
-        match self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
-            Ok(1) if self.written => self.store.append(append).await.and(crashed),
-            Ok(2..) => self.store.append(append).await,
-            _ => crashed,
-        }
-    }
-
-    async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError> {
-        self.store.load(debate, after).await
-    }
-
-    async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {
-        self.store.checkpoints(debate).await
-    }
-
-    async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
-        self.store.sessions(filter).await
-    }
-
-    async fn tables(&self, debate: DebateId) -> Result<Tables, StoreError> {
-        self.store.tables(debate).await
-    }
-
-    async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {
-        self.store.redact(tombstone, append).await
-    }
-
-    async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
-        self.store.remove(debate).await
-    }
-
-    async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
-        self.store.runner(debate).await
-    }
-
-    async fn changed_elsewhere(&self) -> Result<Vec<DebateId>, StoreError> {
-        self.store.changed_elsewhere().await
-    }
+/// A store that fails for good at append number `at`, with or without having written it: to the run above it, that is a crash.
+pub fn fuse(store: MemoryStore, at: usize, written: bool) -> Interposed {
+    let left = Arc::new(AtomicUsize::new(at));
+    Interposed::new(store, move |store, append| {
+        let left = left.clone();
+        Box::pin(async move {
+            let crashed = Err(StoreError::Failed("crashed".to_owned()));
+            match left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
+                Ok(1) if written => store.append(append).await.and(crashed),
+                Ok(2..) => store.append(append).await,
+                _ => crashed,
+            }
+        })
+    })
 }

@@ -4,6 +4,7 @@ pub mod cases;
 pub mod clock;
 pub mod conformance;
 pub mod crash;
+pub mod interposed;
 pub mod model_server;
 pub mod openai_server;
 pub mod toy_sandbox;

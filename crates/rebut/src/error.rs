@@ -85,7 +85,7 @@ impl From<DeskError> for CliError {
             DeskError::NoModel { .. } => Self::no_model(message).hint("`rebut doctor` shows which models can be used"),
             DeskError::NotFound(_) => Self::usage(message).hint("`rebut ls` lists the debates kept here"),
             DeskError::Ambiguous { .. } => Self::usage(message).hint("type more of the id"),
-            DeskError::WrongState(_) => Self::usage(message),
+            DeskError::WrongState(_) | DeskError::TooLate { .. } => Self::usage(message),
             DeskError::Halted(Halt::Paused) => Self { message, hint: None, code: Ending::Cancelled.exit_code() },
             DeskError::Damaged { .. } => Self::failed(message).hint("`rebut audit verify` lists everything that is wrong"),
             DeskError::Halted(Halt::Store(error)) | DeskError::Store(error) => error.into(),
@@ -103,6 +103,8 @@ impl From<StoreError> for CliError {
             StoreError::NotFound(_) => Self::usage(message),
             StoreError::Foreign(_) => Self::failed(message).hint("move that file away, or keep debates elsewhere with --data DIR"),
             StoreError::Failed(_) => Self::failed(message).hint("nothing acknowledged is lost; free the disk or fix the file, then resume"),
+            StoreError::Lost { .. } => Self::failed(message).hint("`rebut watch ID` follows it"),
+            StoreError::Unavailable(_) => Self::failed(message).hint("nothing acknowledged is lost; try again when it is back"),
             StoreError::Conflict { .. } | StoreError::Newer { .. } => Self::failed(message),
         }
     }

@@ -8,6 +8,8 @@ mod watch;
 pub use keep::{Fork, Replayed};
 pub use watch::Watch;
 
+use watch::Watched;
+
 use crate::{
     DebateId,
     agent::Agent,
@@ -30,7 +32,7 @@ use crate::{
 };
 use serde_json::Value;
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::sync::{broadcast, watch as channel};
@@ -52,8 +54,8 @@ struct Inner {
     formats: &'static [Format],
     stream_deltas: bool,
     live: Mutex<HashMap<DebateId, Live>>,
-    /// Ticks when another process changed a journal.
-    elsewhere: channel::Sender<u64>,
+    /// Who waits for what other processes append.
+    watched: Watched,
     listening: std::sync::Once,
 }
 
@@ -161,7 +163,7 @@ impl Desk {
                 formats: options.formats,
                 stream_deltas: options.stream_deltas,
                 live: Mutex::default(),
-                elsewhere: channel::Sender::new(0),
+                watched: Watched::default(),
                 listening: std::sync::Once::new(),
             }),
         }
@@ -205,6 +207,22 @@ impl Desk {
         Ok(here || self.inner.store.runner(id).await?.is_some())
     }
 
+    /// Goes on with debates that no living process runs, at most so many. What cannot be gone on with is told with why.
+    pub async fn adopt(&self, most: usize) -> Result<Vec<(DebateId, Result<Running, DeskError>)>, DeskError> {
+        let mut adopted = Vec::new();
+        for id in self.inner.store.abandoned(most).await? {
+            if !self.inner.live().contains_key(&id) {
+                adopted.push((id, self.resume(id).await));
+            }
+        }
+        Ok(adopted)
+    }
+
+    /// How many debates run in this process.
+    pub fn live(&self) -> usize {
+        self.inner.live().len()
+    }
+
     /// A debate as its journal tells it.
     pub async fn view(&self, id: DebateId) -> Result<View, DeskError> {
         Ok(View::of(&self.records(id).await?))
@@ -231,6 +249,12 @@ impl Inner {
     fn live(&self) -> MutexGuard<'_, HashMap<DebateId, Live>> {
         // The map is whole between any two statements that hold the lock.
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Every debate that runs or is watched here.
+    fn known(&self) -> Vec<DebateId> {
+        let live: Vec<DebateId> = self.live().keys().copied().collect();
+        live.into_iter().chain(self.watched.ids()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     fn journal(&self, id: DebateId) -> Journal {

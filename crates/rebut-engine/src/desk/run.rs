@@ -329,7 +329,7 @@ pub(super) fn ending(debate: &Debate, result: Result<Outcome, Halt>) -> Result<O
         Err(Halt::Rejected { gate, by, reason }) => (Ending::Rejected, format!("gate {gate} rejected by {by}{}", because(&reason))),
         Err(Halt::Stopped(stop)) => return Ok(Outcome::stopped(stop, absences)),
         Err(Halt::Broken(problem)) => (Ending::Failed, problem),
-        Err(halt @ (Halt::Paused | Halt::TakenOver | Halt::Store(_))) => return Err(halt),
+        Err(halt @ (Halt::Paused | Halt::TakenOver | Halt::TooLate(_) | Halt::Store(_))) => return Err(halt),
     };
     Ok(Outcome::without_result(ending, summary, absences))
 }
@@ -364,6 +364,12 @@ async fn pause(debate: &Debate) -> Result<(), Halt> {
 }
 
 /// How the last append of a run is made.
-fn closing(session: impl FnOnce(&str) -> crate::store::Session + Send + 'static) -> Commit {
-    Commit { seal: true, session: Some(Box::new(session)), claim: Some(Claim::Release), durability: Some(Durability::Power) }
+pub(super) fn closing(session: impl FnOnce(&str) -> crate::store::Session + Send + 'static) -> Commit {
+    Commit {
+        seal: true,
+        session: Some(Box::new(session)),
+        claim: Some(Claim::Release),
+        durability: Some(Durability::Power),
+        ..Commit::default()
+    }
 }

@@ -1,15 +1,15 @@
 //! What people do to a debate: add a note, decide a gate, answer a contested question, pause, cancel.
 
-use super::{Desk, Inner};
+use super::{Desk, Inner, run::closing};
 use crate::{
     DebateId,
-    debate::Steer,
-    error::{DeskError, Halt},
+    debate::{Steer, undecided},
+    error::{DeskError, Halt, TooLate},
     event::{Event, GateDecided, HumanAnswered, HumanCancelled, HumanMarked, HumanNoted},
-    journal::{Commit, Entry, Journal},
+    journal::{Commit, Entry, Journal, Memory},
     outcome::{Ending, Outcome},
-    record::Place,
-    store::{Claim, Durability, Status, StoreError},
+    record::{Hash, Place},
+    store::{Changed, Claim, Durability, Status, StoreError},
     view::{self, View},
 };
 use std::sync::{Arc, Weak};
@@ -21,30 +21,28 @@ impl Desk {
             return Err(DeskError::BadRequest("the note is empty".to_owned()));
         }
         let journal = self.open(id).await?;
-        if let Some(outcome) = journal.memory().outcome.as_ref() {
-            return Err(DeskError::WrongState(format!(
-                "debate {} has ended ({}); a note would reach nobody",
-                id.short(),
-                outcome.outcome.as_str()
-            )));
-        }
         let note = Event::HumanNoted(HumanNoted { text: text.to_owned(), by: by.to_owned() });
-        self.append_human(&journal, note, false).await
+        // After the end a note would reach nobody.
+        self.append_human(&journal, note, Commit { unless: Some(Box::new(ended)), ..Commit::default() }).await
     }
 
-    /// Decides a gate. Exactly one decision counts, the first that is recorded.
-    pub async fn decide(&self, id: DebateId, gate: &str, approved: bool, by: &str, reason: &str) -> Result<(), DeskError> {
+    /// Decides a gate. There is exactly one decision, the first that is recorded; any other comes [too late](DeskError::TooLate). `seen` is the
+    /// hash of what was looked at, if the decision is to hold for that only.
+    pub async fn decide(&self, id: DebateId, decision: GateDecided, seen: Option<Hash>) -> Result<(), DeskError> {
         let journal = self.open(id).await?;
-        match journal.memory().gates.get(gate) {
-            None => return Err(DeskError::WrongState(format!("debate {} has no open gate `{gate}`", id.short()))),
-            Some((_, Some(decided))) => {
-                let word = if decided.approved { "approved" } else { "rejected" };
-                return Err(DeskError::WrongState(format!("gate `{gate}` was already {word} by {}", decided.by)));
-            }
-            Some((_, None)) => {}
+        let gate = journal.memory().gates.get(&decision.gate).cloned();
+        let Some(gate) = gate else {
+            return Err(DeskError::WrongState(format!("debate {} has no open gate `{}`", id.short(), decision.gate)));
+        };
+        let shown = gate.opened.map(|opened| opened.content);
+        if gate.decided.is_none() && seen.is_some() && seen != shown {
+            return Err(DeskError::WrongState(format!(
+                "gate `{}` shows something else than what was looked at; look again",
+                decision.gate
+            )));
         }
-        let decided = GateDecided { gate: gate.to_owned(), approved, by: by.to_owned(), reason: reason.to_owned() };
-        self.append_human(&journal, Event::GateDecided(Box::new(decided)), false).await
+        let commit = undecided(&decision.gate);
+        self.append_human(&journal, Event::GateDecided(Box::new(decision)), commit).await
     }
 
     /// Records a person's choice after a contested end.
@@ -55,13 +53,12 @@ impl Desk {
             let state = view.outcome.map_or("has not ended", |outcome| outcome.outcome.as_str());
             return Err(DeskError::WrongState(format!("debate {} is not contested ({state}); there is nothing to answer", id.short())));
         }
-        if let Some(answer) = &view.answer {
-            return Err(DeskError::WrongState(format!("debate {} was already answered: {} by {}", id.short(), answer.option, answer.by)));
-        }
         let chosen = self.option_of(&view, option)?;
         let journal = self.open(id).await?;
         let answered = HumanAnswered { option: chosen.clone(), reason: reason.to_owned(), by: by.to_owned() };
-        self.append_human(&journal, Event::HumanAnswered(answered), true).await?;
+        let before = |memory: &Memory| memory.answered.clone().map(|answer| TooLate::Answered(Box::new(answer)));
+        let commit = Commit { seal: true, unless: Some(Box::new(before)), ..Commit::default() };
+        self.append_human(&journal, Event::HumanAnswered(answered), commit).await?;
         Ok(chosen)
     }
 
@@ -76,7 +73,7 @@ impl Desk {
         let chosen = self.option_of(&view, option)?;
         let journal = self.open(id).await?;
         let marked = HumanMarked { option: chosen.clone(), reason: reason.to_owned(), by: by.to_owned() };
-        self.append_human(&journal, Event::HumanMarked(marked), true).await?;
+        self.append_human(&journal, Event::HumanMarked(marked), Commit { seal: true, ..Commit::default() }).await?;
         Ok(chosen)
     }
 
@@ -109,11 +106,9 @@ impl Desk {
     /// Ends a debate: calls in flight are dropped. Works for a debate of another process too.
     pub async fn cancel(&self, id: DebateId, by: &str, reason: &str) -> Result<(), DeskError> {
         let journal = self.open(id).await?;
-        if let Some(outcome) = journal.memory().outcome.as_ref() {
-            return Err(DeskError::WrongState(format!("debate {} has already ended: {}", id.short(), outcome.outcome.as_str())));
-        }
         let cancelled = HumanCancelled { by: by.to_owned(), reason: reason.to_owned() };
-        self.append_human(&journal, Event::HumanCancelled(cancelled.clone()), false).await?;
+        let commit = Commit { unless: Some(Box::new(ended)), ..Commit::default() };
+        self.append_human(&journal, Event::HumanCancelled(cancelled.clone()), commit).await?;
         if self.inner.live().contains_key(&id) {
             self.cancel_live(id, &journal, cancelled);
             return Ok(());
@@ -140,10 +135,14 @@ impl Desk {
             tokio::spawn(async move {
                 while let Ok(changed) = store.changed_elsewhere().await {
                     let Some(inner) = Weak::upgrade(&desk) else { return };
-                    for id in changed {
+                    let ids = match changed {
+                        Changed::These(ids) => ids,
+                        Changed::Anything => inner.known(),
+                    };
+                    for id in ids {
                         take_in(&inner, id).await;
+                        inner.watched.tell(id);
                     }
-                    inner.elsewhere.send_modify(|tick| *tick += 1);
                 }
             });
         });
@@ -160,10 +159,12 @@ impl Desk {
         if known { Ok(journal) } else { Err(DeskError::NotFound(id.to_string())) }
     }
 
-    async fn append_human(&self, journal: &Journal, event: Event, seal: bool) -> Result<(), DeskError> {
-        let commit = Commit { seal, durability: Some(Durability::Power), ..Commit::default() };
-        journal.append(vec![Entry::new(Place::default(), event)], commit).await?;
-        Ok(())
+    async fn append_human(&self, journal: &Journal, event: Event, commit: Commit) -> Result<(), DeskError> {
+        let commit = Commit { durability: Some(Durability::Power), ..commit };
+        match journal.append(vec![Entry::new(Place::default(), event)], commit).await {
+            Err(Halt::TooLate(what)) => Err(DeskError::TooLate { debate: journal.debate(), what }),
+            other => Ok(other.map(drop)?),
+        }
     }
 
     /// Ends a debate that nobody runs.
@@ -176,11 +177,15 @@ impl Desk {
         view::end_session(&mut session, &outcome);
         session.status = Status::Cancelled;
         let stamp = move |now: &str| crate::store::Session { updated_at: now.to_owned(), completed_at: Some(now.to_owned()), ..session };
-        let commit =
-            Commit { seal: true, session: Some(Box::new(stamp)), claim: Some(Claim::Release), durability: Some(Durability::Power) };
+        let commit = closing(stamp);
         journal.append(vec![Entry::new(Place::default(), Event::DebateCompleted(Arc::new(outcome)))], commit).await?;
         Ok(())
     }
+}
+
+/// The end of a debate, after which nobody hears a person's word.
+fn ended(memory: &Memory) -> Option<TooLate> {
+    memory.outcome.as_ref().map(|outcome| TooLate::Ended(outcome.outcome))
 }
 
 /// Takes in what another process appended to a debate that runs here.

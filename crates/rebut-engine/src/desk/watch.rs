@@ -2,7 +2,10 @@
 
 use super::Desk;
 use crate::{DebateId, error::DeskError, record::Record};
-use std::collections::VecDeque;
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 use tokio::sync::watch as channel;
 
 /// The events of one debate, one after the other, until it ends or is left.
@@ -23,7 +26,7 @@ impl Desk {
     pub async fn watch(&self, id: DebateId, after: u64) -> Result<Watch, DeskError> {
         self.listen_elsewhere();
         let grown = self.inner.live().get(&id).map(|live| live.journal.grown());
-        let elsewhere = self.inner.elsewhere.subscribe();
+        let elsewhere = self.inner.watched.listen(id);
         let (seen, waiting): (Vec<Record>, VecDeque<Record>) = {
             let mut records = self.records(id).await?;
             let rest = records.split_off(records.iter().take_while(|record| record.seq <= after).count());
@@ -31,6 +34,38 @@ impl Desk {
         };
         let over = seen.iter().fold(false, is_over);
         Ok(Watch { desk: self.clone(), id, seen: after, waiting, grown, elsewhere, over, gone: false })
+    }
+}
+
+/// Who waits for what other processes append, by debate: one that grows wakes only its own watchers.
+#[derive(Default)]
+pub(super) struct Watched(Mutex<HashMap<DebateId, channel::Sender<u64>>>);
+
+impl Watched {
+    fn listen(&self, id: DebateId) -> channel::Receiver<u64> {
+        let mut all = self.lock();
+        if all.len() >= all.capacity() {
+            // Growing is the moment to forget those that nobody listens to any more.
+            all.retain(|_, ticks| !ticks.is_closed());
+        }
+        all.entry(id).or_insert_with(|| channel::Sender::new(0)).subscribe()
+    }
+
+    /// Wakes everybody who watches a debate.
+    pub(super) fn tell(&self, id: DebateId) {
+        if let Some(ticks) = self.lock().get(&id) {
+            ticks.send_modify(|tick| *tick += 1);
+        }
+    }
+
+    /// Every debate that somebody watches.
+    pub(super) fn ids(&self) -> Vec<DebateId> {
+        self.lock().iter().filter(|(_, ticks)| !ticks.is_closed()).map(|(id, _)| *id).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<DebateId, channel::Sender<u64>>> {
+        // The map is whole between any two statements that hold the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

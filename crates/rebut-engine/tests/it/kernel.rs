@@ -1,12 +1,13 @@
 //! The kernel's promises beyond cases: what judges see, gates, notes, pausing, cancelling, forking, watching, limits.
 
+use futures_util::future::join_all;
 use rebut_engine::{
-    Desk, DeskOptions, Fork, More, Start,
+    DebateId, Desk, DeskOptions, Fork, More, Start,
     agent::Role,
     budget::Caps,
     debate::{Ask, Debate, Step},
-    error::{DeskError, Halt},
-    event::{Event, Limits, Started},
+    error::{DeskError, Halt, TooLate},
+    event::{Event, GateDecided, Limits, Started},
     formats::{FORMATS, Format, Run, decide::replies::OptionDraft},
     memory::MemoryStore,
     model::{Answer, Fault, Model, Models, Request},
@@ -196,7 +197,7 @@ async fn a_note_is_heard_by_the_next_round_and_by_its_replay() {
     assert!(model.prompt("challenge 2/risk").contains("slipped by a month"));
     assert!(desk.replay(id).await.expect("it replays").identical);
     let late = desk.note(id, "too late", "boss").await;
-    assert!(matches!(late, Err(DeskError::WrongState(_))), "{late:?}");
+    assert_eq!(late, Err(DeskError::TooLate { debate: id, what: TooLate::Ended(Ending::Contested) }));
 }
 
 #[tokio::test(start_paused = true)]
@@ -490,9 +491,13 @@ async fn a_gate_waits_for_one_decision_survives_a_crash_and_closes_in_time() {
         let id = running.id;
         let mut watch = first.watch(id, 0).await.expect("a watch");
         while watch.next().await.expect("readable").expect("more").kind != "gate.opened" {}
-        assert!(first.decide(id, "nothing", true, "boss", "").await.is_err(), "no such gate");
-        first.decide(id, "release", approve, "boss", "because").await.expect("decided");
-        assert!(first.decide(id, "release", !approve, "rival", "").await.is_err(), "the first decision stands");
+        assert!(first.decide(id, decision("nothing", true, "boss"), None).await.is_err(), "no such gate");
+        let other = Some(Hash::of(b"what is not shown"));
+        assert!(first.decide(id, decision("release", approve, "boss"), other).await.is_err(), "it shows something else");
+        let shown = first.view(id).await.expect("a view").open_gate.expect("open").content;
+        first.decide(id, decision("release", approve, "boss"), Some(shown)).await.expect("decided");
+        let late = first.decide(id, decision("release", !approve, "rival"), Some(shown)).await;
+        assert_eq!(late, Err(too_late(id, decision("release", approve, "boss"))), "the first decision stands");
         assert_eq!(running.outcome().await.expect("it ends").outcome, expected);
     }
     let store = Arc::new(MemoryStore::new());
@@ -502,9 +507,42 @@ async fn a_gate_waits_for_one_decision_survives_a_crash_and_closes_in_time() {
     // The same journal, cut when the gate was open, approved while nobody ran it.
     let open = cut(&store, id, 2).await;
     let desk = desk(&open, case("unanimous").model());
-    desk.decide(id, "release", true, "boss", "").await.expect("decided");
+    desk.decide(id, decision("release", true, "boss"), None).await.expect("decided");
     let outcome = desk.resume(id).await.expect("it resumes").outcome().await.expect("it ends");
     assert_eq!(outcome.summary, "approved by boss");
+}
+
+fn decision(gate: &str, approved: bool, by: &str) -> GateDecided {
+    GateDecided { gate: gate.to_owned(), approved, by: by.to_owned(), reason: String::new() }
+}
+
+fn too_late(debate: DebateId, decided: GateDecided) -> DeskError {
+    DeskError::TooLate { debate, what: TooLate::Decided(Box::new(decided)) }
+}
+
+/// Two desks over one store, as two processes have them: one of many who decide at once is first, and all others are shown that decision.
+#[tokio::test]
+async fn of_many_who_decide_a_gate_at_once_one_does() {
+    let store = Arc::new(MemoryStore::new());
+    let desks = [desk(&store, case("unanimous").model()), desk(&store, case("unanimous").model())];
+    let running = desks[0].start(start("gated")).await.expect("it starts");
+    let id = running.id;
+    let mut watch = desks[0].watch(id, 0).await.expect("a watch");
+    while watch.next().await.expect("readable").expect("more").kind != "gate.opened" {}
+    let people = (0..64).map(|number| {
+        let desk = desks[number % 2].clone();
+        let decision = decision("release", number % 3 > 0, &format!("person {number}"));
+        tokio::spawn(async move { (desk.decide(id, decision.clone(), None).await, decision) })
+    });
+    let results: Vec<_> = join_all(people).await.into_iter().map(|done| done.expect("no panic")).collect();
+    let mut first = results.iter().filter(|(result, _)| result.is_ok()).map(|(_, decision)| decision);
+    let (Some(decided), None) = (first.next(), first.next()) else { panic!("one decision, not {results:?}") };
+    assert_eq!(results.iter().filter(|(result, _)| *result == Err(too_late(id, decided.clone()))).count(), 63);
+    let records = store.load(id, 0).await.expect("a journal");
+    assert_eq!(records.iter().filter(|record| record.kind == "gate.decided").count(), 1);
+    // The desk that runs it learns of a decision made at the other by its next append; here there is no other process to tell it.
+    desks[0].note(id, "look", "somebody").await.ok();
+    assert_eq!(running.outcome().await.expect("it ends").outcome == Ending::Completed, decided.approved);
 }
 
 #[tokio::test]

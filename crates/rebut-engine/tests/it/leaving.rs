@@ -3,65 +3,56 @@
 use crate::kernel::{Only, case};
 use rebut_engine::{
     DebateId, Desk, DeskOptions, Start,
+    error::{DeskError, Halt},
     event::Limits,
     memory::MemoryStore,
     outcome::Ending,
-    projection::Tables,
     record::Record,
-    seal::Checkpoint,
-    store::{Append, Filter, Session, Store, StoreError},
+    report,
+    store::{Store, StoreError},
+    view::View,
 };
-use rebut_testkit::{clock::SimulatedClock, crash::Fuse};
-use std::{sync::Arc, time::Duration};
+use rebut_testkit::{clock::SimulatedClock, crash::fuse, interposed::Interposed};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 /// Longer than anything here takes: under simulated time a hang ends in an instant.
 const FOR_EVER: Duration = Duration::from_secs(86_400);
 
 /// A store that has written a reply long before it says so.
-struct SlowToSay(MemoryStore);
+fn slow_to_say(memory: MemoryStore) -> Interposed {
+    Interposed::new(memory, |store, append| {
+        Box::pin(async move {
+            let reply = append.records.iter().any(|record| &*record.kind == "turn.completed");
+            store.append(append).await?;
+            if reply {
+                tokio::time::sleep(Duration::from_secs(2)).await; // tidy: this is the disk, in simulated time
+            }
+            Ok(())
+        })
+    })
+}
 
-#[async_trait::async_trait]
-impl Store for SlowToSay {
-    async fn append(&self, append: Append) -> Result<(), StoreError> {
-        let reply = append.records.iter().any(|record| &*record.kind == "turn.completed");
-        self.0.append(append).await?;
-        if reply {
-            tokio::time::sleep(Duration::from_secs(2)).await; // tidy: this is the disk, in simulated time
-        }
-        Ok(())
-    }
-
-    async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError> {
-        self.0.load(debate, after).await
-    }
-
-    async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {
-        self.0.checkpoints(debate).await
-    }
-
-    async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
-        self.0.sessions(filter).await
-    }
-
-    async fn tables(&self, debate: DebateId) -> Result<Tables, StoreError> {
-        self.0.tables(debate).await
-    }
-
-    async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {
-        self.0.redact(tombstone, append).await
-    }
-
-    async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
-        self.0.remove(debate).await
-    }
-
-    async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
-        self.0.runner(debate).await
-    }
-
-    async fn changed_elsewhere(&self) -> Result<Vec<DebateId>, StoreError> {
-        self.0.changed_elsewhere().await
-    }
+/// A store that cannot be reached every other time; what is asked then may happen all the same.
+fn often_away(memory: MemoryStore, calls: &Arc<AtomicUsize>) -> Interposed {
+    let (appends, loads) = (calls.clone(), calls.clone());
+    let away = || Err(StoreError::Unavailable("it is away".to_owned()));
+    let store = Interposed::new(memory, move |store, append| {
+        let call = appends.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async move {
+            match call % 4 {
+                0 => store.append(append).await.and(away()),
+                2 => away(),
+                _ => store.append(append).await,
+            }
+        })
+    });
+    store.unreachable(move || if loads.fetch_add(1, Ordering::SeqCst) % 3 == 0 { away() } else { Ok(()) })
 }
 
 /// Everything a watcher sees until it is told that there is no more.
@@ -82,7 +73,7 @@ fn desk(store: Arc<dyn Store>) -> Desk {
 #[tokio::test(start_paused = true)]
 async fn a_debate_whose_time_is_over_while_a_reply_is_written_is_stopped_and_keeps_the_reply() {
     let memory = MemoryStore::new();
-    let desk = desk(Arc::new(SlowToSay(memory.clone())));
+    let desk = desk(Arc::new(slow_to_say(memory.clone())));
     let limits = Limits { debate_seconds: 1, ..Limits::default() };
     let running = desk.start(Start { limits: Some(limits), ..case("unanimous").start }).await.expect("it starts");
     let id = running.id;
@@ -102,10 +93,38 @@ async fn a_debate_whose_time_is_over_while_a_reply_is_written_is_stopped_and_kee
 async fn a_watcher_of_a_run_that_broke_sees_the_rest_and_then_the_end() {
     for (at, written) in (1..20).flat_map(|at| [(at, false), (at, true)]) {
         let memory = MemoryStore::new();
-        let desk = desk(Arc::new(Fuse::new(memory.clone(), at, written)));
+        let desk = desk(Arc::new(fuse(memory.clone(), at, written)));
         let Ok(running) = desk.start(case("contested").start).await else { continue };
         let seen = tokio::time::timeout(FOR_EVER, watched(&desk, running.id)).await;
         let seen = seen.unwrap_or_else(|_| panic!("the watcher waits for ever after a crash at append {at}, written: {written}"));
         assert_eq!(seen.len(), memory.load(running.id, 0).await.expect("readable").len(), "crash at append {at}, written: {written}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_debate_waits_for_a_database_that_is_away_and_writes_nothing_twice() {
+    let undisturbed = MemoryStore::new();
+    let (expected, _) = desk(Arc::new(undisturbed.clone())).run(case("contested").start).await.expect("it ends");
+    let expected = undisturbed.load(expected, 0).await.expect("a journal");
+    for first in 0..12 {
+        let (memory, calls) = (MemoryStore::new(), Arc::new(AtomicUsize::new(first)));
+        let desk = desk(Arc::new(often_away(memory.clone(), &calls)));
+        let run = desk.run(case("contested").start);
+        let (id, _) = tokio::time::timeout(FOR_EVER, run).await.expect("it goes on when the database is back").expect("it ends");
+        let records = memory.load(id, 0).await.expect("a journal");
+        let kinds = |records: &[Record]| records.iter().map(|record| record.kind.to_string()).collect::<Vec<_>>();
+        assert_eq!(kinds(&records), kinds(&expected), "away from call {first} on");
+        let transcript = |records: &[Record]| report::transcript(&View::of(records));
+        assert_eq!(transcript(&records), transcript(&expected), "away from call {first} on");
+    }
+}
+
+#[tokio::test]
+async fn whoever_does_not_run_a_debate_is_told_that_the_database_is_away() {
+    let memory = MemoryStore::new();
+    let (id, _) = desk(Arc::new(memory.clone())).run(case("contested").start).await.expect("it ends");
+    let away = || Err(StoreError::Unavailable("it is away".to_owned()));
+    let desk = desk(Arc::new(Interposed::new(memory, move |_, _| Box::pin(async move { away() })).unreachable(|| Ok(()))));
+    let said = desk.mark(id, "A", "", "me").await;
+    assert!(matches!(said, Err(DeskError::Halted(Halt::Store(StoreError::Unavailable(_))))), "{said:?}");
 }

@@ -3,7 +3,7 @@
 use rebut_engine::{
     Desk, DeskOptions, Start,
     agent::Role,
-    event::Event,
+    event::{Event, GateDecided},
     formats::solve::{Config, Phase, SolveResult},
     memory::MemoryStore,
     model::{Answer, Fault, Model, Models, Request},
@@ -115,10 +115,12 @@ async fn a_person_decides_at_a_gate() {
             }
         };
         assert!(opened.summary.contains("given tests 2 of 2 hold"), "{}", opened.summary);
-        desk.decide(id, &opened.gate, approved, "somebody", "seen").await.expect("decided");
+        let decision =
+            |approved, by: &str| GateDecided { gate: opened.gate.clone(), approved, by: by.to_owned(), reason: "seen".to_owned() };
+        desk.decide(id, decision(approved, "somebody"), Some(opened.content)).await.expect("decided");
         let outcome = running.outcome().await.expect("an end");
         assert_eq!(outcome.outcome, ending, "{}", outcome.summary);
-        let again = desk.decide(id, &opened.gate, !approved, "somebody else", "").await;
+        let again = desk.decide(id, decision(!approved, "somebody else"), None).await;
         assert!(again.is_err(), "a gate is decided once");
         assert!(store.load(id, 0).await.expect("a journal").len() > 5);
     }

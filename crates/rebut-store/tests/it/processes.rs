@@ -3,7 +3,7 @@
 use crate::{ask, database, journal, open};
 use rebut_engine::{
     DebateId,
-    store::{Append, Claim, Store, StoreError},
+    store::{Append, Changed, Claim, Store, StoreError},
 };
 use rebut_testkit::conformance::{append_of, more_records};
 use std::{fs, time::Duration};
@@ -77,7 +77,7 @@ async fn changes_by_others_are_reported_and_ours_are_not() {
     let first = |debate| append_of(debate, &more_records(debate, &[], 3, "text"));
     one.append(first(ours)).await.expect("append");
     two.append(first(theirs)).await.expect("append");
-    assert_eq!(one.changed_elsewhere().await, Ok(vec![theirs]), "also what came before the first question");
+    assert_eq!(one.changed_elsewhere().await, Ok(Changed::These(vec![theirs])), "also what came before the first question");
     let more = more_records(ours, &more_records(ours, &[], 3, "text"), 1, "more");
     one.append(append_of(ours, &more)).await.expect("append");
     two.append(first(both)).await.expect("append");
@@ -87,10 +87,10 @@ async fn changes_by_others_are_reported_and_ours_are_not() {
         Ok(changed) => changed,
         Err(_) => one.changed_elsewhere().await,
     };
-    assert_eq!(changed, Ok(vec![both]));
+    assert_eq!(changed, Ok(Changed::These(vec![both])));
     // Removal must not hide what is written next, nor hand its numbers out again.
     two.remove(both).await.expect("remove");
     two.append(first(both)).await.expect("append");
-    assert_eq!(one.changed_elsewhere().await, Ok(vec![both]));
-    assert_eq!(two.changed_elsewhere().await, Ok(vec![ours]), "and the other way round");
+    assert_eq!(one.changed_elsewhere().await, Ok(Changed::These(vec![both])));
+    assert_eq!(two.changed_elsewhere().await, Ok(Changed::These(vec![ours])), "and the other way round");
 }

@@ -5,6 +5,7 @@ use crate::{
     cli::{AnswerArgs, CancelArgs, GateArgs, GlobalArgs, MarkArgs, NoteArgs},
     error::CliError,
 };
+use rebut_engine::event::GateDecided;
 
 /// `rebut cancel`.
 pub async fn cancel(global: &GlobalArgs, args: CancelArgs) -> Result<u8, CliError> {
@@ -23,7 +24,8 @@ pub async fn decide(global: &GlobalArgs, args: GateArgs, approved: bool) -> Resu
         let message = format!("debate {} waits at no gate", id.short());
         return Err(CliError::usage(message).hint("`rebut show ID` tells where it stands"));
     };
-    desk.decide(id, &open.gate, approved, &user(), &args.reason).await?;
+    let decision = GateDecided { gate: open.gate.clone(), approved, by: user(), reason: args.reason };
+    desk.decide(id, decision, Some(open.content)).await?;
     eprintln!("{} `{}`", if approved { "approved" } else { "rejected" }, open.gate);
     Ok(0)
 }

@@ -1,0 +1,81 @@
+//! A store in memory with something between it and its user: a crash, a slow disk, a database that cannot be reached.
+
+use futures_util::future::BoxFuture;
+use rebut_engine::{
+    DebateId,
+    memory::MemoryStore,
+    projection::Tables,
+    record::Record,
+    seal::Checkpoint,
+    store::{Append, Changed, Filter, Session, Store, StoreError},
+};
+
+type OnAppend = dyn Fn(MemoryStore, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync;
+type OnLoad = dyn Fn() -> Result<(), StoreError> + Send + Sync;
+
+/// A store in memory whose appends go through a function, and whose reads may be refused by another.
+pub struct Interposed {
+    store: MemoryStore,
+    on_append: Box<OnAppend>,
+    on_load: Option<Box<OnLoad>>,
+}
+
+impl Interposed {
+    /// Appends go through `on_append`.
+    pub fn new(
+        store: MemoryStore,
+        on_append: impl Fn(MemoryStore, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { store, on_append: Box::new(on_append), on_load: None }
+    }
+
+    /// The same; `on_load` is asked before each reading, and users are warned that the store may be unreachable.
+    #[must_use]
+    pub fn unreachable(self, on_load: impl Fn() -> Result<(), StoreError> + Send + Sync + 'static) -> Self {
+        Self { on_load: Some(Box::new(on_load)), ..self }
+    }
+}
+
+#[async_trait::async_trait]
+impl Store for Interposed {
+    async fn append(&self, append: Append) -> Result<(), StoreError> {
+        (self.on_append)(self.store.clone(), append).await
+    }
+
+    async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError> {
+        self.on_load.as_ref().map_or(Ok(()), |on_load| on_load())?;
+        self.store.load(debate, after).await
+    }
+
+    async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {
+        self.store.checkpoints(debate).await
+    }
+
+    async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
+        self.store.sessions(filter).await
+    }
+
+    async fn tables(&self, debate: DebateId) -> Result<Tables, StoreError> {
+        self.store.tables(debate).await
+    }
+
+    async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {
+        self.store.redact(tombstone, append).await
+    }
+
+    async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
+        self.store.remove(debate).await
+    }
+
+    async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
+        self.store.runner(debate).await
+    }
+
+    async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
+        self.store.changed_elsewhere().await
+    }
+
+    fn may_be_unreachable(&self) -> bool {
+        self.on_load.is_some()
+    }
+}
