@@ -19,8 +19,10 @@ pub struct Repository {
 impl Repository {
     /// The one that `dir` belongs to, at its last commit. Refused where no branch `debate/<id>` could be made, or nobody could look at it.
     pub fn find(dir: &Path) -> Result<Self, CliError> {
-        let top = succeeded("find the repository", git(dir, &["rev-parse", "--path-format=absolute", "--git-common-dir"], b"")?)
-            .map_err(|error| error.hint("go to a directory of a git repository that is yours, or make one: git init"))?;
+        let found = git(dir, &["rev-parse", "--path-format=absolute", "--git-common-dir"], b"")?;
+        let top = succeeded("find the repository", found).map_err(|error| {
+            CliError::usage(error.to_string()).hint("go to a directory of a git repository that is yours, or make one: git init")
+        })?;
         let bare = succeeded("look at the repository", git(dir, &["rev-parse", "--is-bare-repository"], b"")?)?;
         if bare.trim() == "true" {
             return Err(CliError::usage("this repository is bare: nobody works in it")
