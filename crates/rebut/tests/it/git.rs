@@ -7,7 +7,7 @@ use std::{
     collections::BTreeMap,
     fs,
     os::unix::fs::{MetadataExt, PermissionsExt, symlink},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::Command,
 };
 
@@ -15,25 +15,27 @@ const FIRST: &str = "def add(a, b):\n    return a - b\n";
 const OTHER: &str = "def add(a, b):\n    return sum((a, b))\n";
 const MENDED: &str = "def add(a, b):\n    return a + b\n";
 
-/// Two write, one improves; `last` is what the other then says of its own.
-fn script(last: &str) -> String {
+/// Two write and one improves; then both are asked to vote. `improving` is said first by the one that has nothing to improve, `voting` by both:
+/// where it is blank nobody votes, and evidence decides.
+fn script(improving: &str, voting: &str) -> String {
     let code = |text: &str| json!({"approach": "Plain.", "code": text, "confidence": 0.9}).to_string();
     let improved = json!({"changed": true, "code": MENDED, "fixed": [], "why": "It added nothing."});
-    script_of(&[
+    let fine = json!({"changed": false, "code": "", "fixed": [], "why": "It is fine."});
+    let mut said = vec![
         ("proposal 1/generator", code(FIRST)),
         ("proposal 1/implementer", code(OTHER)),
         ("optimization/generator", improved.to_string()),
-        ("optimization/implementer", last.to_owned()),
-    ])
-}
-
-fn stays() -> String {
-    json!({"changed": false, "code": "", "fixed": [], "why": "It is fine."}).to_string()
+        ("optimization/implementer", format!("{improving}\n{fine}")),
+    ];
+    said.extend((!voting.is_empty()).then(|| ("ballot/*", voting.to_owned())));
+    script_of(&said)
 }
 
 fn solve<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let usual = ["--judges", "generator,implementer", "-m", "script:../script.md", "--phases", "proposal,optimization", "--seed", "7"];
-    ["solve", "Add two numbers.", "--git"].iter().chain(&usual).chain(more).copied().collect()
+    let (usual, phases) =
+        (["--judges", "generator,implementer", "-m", "script:../script.md"], ["--phases", "proposal,optimization,convergence"]);
+    let fixed = ["--set", "solve.contrast=false", "--seed", "7"];
+    ["solve", "Add two numbers.", "--git"].iter().chain(&usual).chain(&phases).chain(&fixed).chain(more).copied().collect()
 }
 
 /// A program in a repository with one commit. The only program on its path is git, as a script that can be told to fail.
@@ -57,7 +59,7 @@ impl Stage {
                 dies = dies.display(),
             ),
         );
-        stage.rebut.write("../script.md", &script(&stays()));
+        stage.rebut.write("../script.md", &script("", ""));
         stage.rebut.write("mine.md", "mine\n");
         stage.user(&["init", "-q"]);
         stage.user(&["add", "."]);
@@ -128,12 +130,12 @@ impl Stage {
 }
 
 fn all_commits(winner: &str) -> Vec<String> {
-    let won = if winner == "generator" { 3 } else { 2 };
     vec![
         "generator: Version 1 of generator, proposal: nothing was run".to_owned(),
         "implementer: Version 2 of implementer, proposal: nothing was run".to_owned(),
         "generator: Version 3 of generator, optimization: nothing was run".to_owned(),
-        format!("rebut: Won: version {won} of {winner}: nothing was run"),
+        format!("{winner}: Version 4 of {winner}, convergence: nothing was run"),
+        format!("rebut: Won: version 4 of {winner}: nothing was run"),
     ]
 }
 
@@ -218,7 +220,7 @@ fn set_traps(stage: &Stage) {
     let naive = Command::new("git").args(["worktree", "add", "-q", "--detach", "../naive"]).current_dir(repo("")).output();
     drop(naive.expect("git is installed"));
     let sprung: Vec<PathBuf> = marks().collect();
-    for name in ["post-checkout", "process"] {
+    for name in ["reference-transaction", "process"] {
         assert!(sprung.contains(&stage.at("marks").join(name)), "{name} is no trap; there are {sprung:?}");
     }
     marks().for_each(|mark| fs::remove_file(mark).expect("a mark"));
@@ -251,14 +253,14 @@ fn each_version_is_a_commit_and_a_hostile_repository_runs_nothing_and_stays_as_i
     assert_eq!(code, 0, "{said}");
     assert_eq!(seen(&[]), before);
     let branch = format!("debate/{id}");
-    for expected in [format!("branch {branch}: 4 commits"), format!("git log -p {branch}"), format!("git branch -D {branch}")] {
+    for expected in [format!("branch {branch}: 5 commits"), format!("git log -p {branch}"), format!("git branch -D {branch}")] {
         assert!(said.contains(&expected), "{expected} is not in\n{said}");
     }
     let (name, _) = winner(&stage, &id);
     let quiet = ["-c", "diff.trap.textconv=", "-c", "diff.external="];
     let blame = stage.user(&[&quiet[..], &["blame", "--no-textconv", &branch, "--", "src/add.py"]].concat());
     assert!(blame.lines().count() == 2 && blame.lines().all(|line| line.contains(&format!("({name} "))), "{blame}");
-    let message = stage.user(&["log", "-1", "--format=%B", &format!("{branch}~1")]);
+    let message = stage.user(&["log", "-1", "--format=%B", &format!("{branch}~2")]);
     assert!(message.contains("Turn: optimization/generator\nDebate-Version: 3"), "{message}");
     for setting in ["filter.trap.process", "filter.trap.clean", "filter.trap.smudge", "diff.external", "alias.worktree"] {
         stage.user(&["config", "--unset", setting]);
@@ -300,7 +302,7 @@ fn a_killed_debate_goes_on_with_its_branch_and_commits_nothing_twice() {
     for last_seen in ["debate.started", "1", "2", "3", "update-ref"] {
         let stage = Stage::new();
         let before = stage.everything(&[]);
-        stage.rebut.write("../script.md", &script("!timeout"));
+        stage.rebut.write("../script.md", &script("", "!timeout"));
         if last_seen == "update-ref" {
             fs::write(stage.at("dies"), "").expect("a file");
         }
@@ -326,7 +328,7 @@ fn a_killed_debate_goes_on_with_its_branch_and_commits_nothing_twice() {
         assert_eq!(commits, all_commits("")[..commits.len()], "{last_seen}");
         assert_eq!(made.is_empty(), commits.is_empty(), "{last_seen}: a branch without a commit is none");
         assert!(last_seen != "update-ref" || commits.len() == 1, "{commits:?}");
-        stage.rebut.write("../script.md", &script(&stays()));
+        stage.rebut.write("../script.md", &script("", ""));
         stage.rebut.expect(0, &["resume", &id]);
         check_complete(&stage, &id, "solution.py");
     }
@@ -335,30 +337,31 @@ fn a_killed_debate_goes_on_with_its_branch_and_commits_nothing_twice() {
 #[test]
 fn interrupted_cancelled_and_forgotten_debates_leave_no_worktree() {
     let stage = Stage::new();
-    stage.rebut.write("../script.md", &script(&format!("!delay 700ms\n{}", stays())));
+    stage.rebut.write("../script.md", &script("!delay 700ms", ""));
     let start = |version: u32| {
         let mut run = stage.rebut.start(&solve(&[]));
         run.until(|event| event["type"] == "code.recorded" && event["data"]["version"] == version);
         run
     };
+    // The turns under way are finished, and with them the third version comes.
     let run = start(2);
     let id = run.id.clone();
     run.signal("INT");
     let (code, said) = run.finish();
     assert_eq!(code, 130, "{said}");
-    assert!(said.contains(&format!("branch debate/{id}: 2 commits")), "{said}");
+    assert!(said.contains(&format!("branch debate/{id}: 3 commits")), "{said}");
     assert_eq!((stage.left(), stage.user(&["worktree", "list"]).lines().count()), (vec!["branch".to_owned()], 1));
     stage.rebut.expect(0, &["resume"]);
     check_complete(&stage, &id, "solution.py");
 
-    stage.rebut.write("../script.md", &script("!timeout"));
-    let run = start(2);
+    stage.rebut.write("../script.md", &script("", "!timeout"));
+    let run = start(3);
     let id = run.id.clone();
     stage.rebut.expect(0, &["cancel", &id]);
     let (code, said) = run.finish();
     assert_eq!((code, stage.left()), (130, Vec::new()), "{said}");
     let branch = format!("debate/{id}");
-    assert_eq!(stage.commits(&branch), all_commits("")[..2]);
+    assert_eq!(stage.commits(&branch), all_commits("")[..3]);
     let folder = format!("debate-{}", &id[..8]);
     let files = stage.user(&["diff", "--name-only", "main", &branch]);
     assert_eq!(files, format!("{folder}/generator.py\n{folder}/implementer.py\n"), "nothing has won: both are there");
@@ -395,17 +398,18 @@ fn a_git_that_fails_costs_no_debate_and_what_is_missing_can_be_written_later() {
     assert_eq!((stage.everything(&[]), stage.user(&["branch", "--list", "debate/*"])), (before, String::new()));
     fs::remove_file(stage.at("fails")).expect("removed");
     let again = stage.rebut.run(&["resume", id]);
-    assert!(again.code == 2 && again.stderr.contains("4 commits") && again.stderr.contains("has ended"), "{}", again.stderr);
+    assert!(again.code == 2 && again.stderr.contains("5 commits") && again.stderr.contains("has ended"), "{}", again.stderr);
     check_complete(&stage, id, "solution.py");
     // One that fails for a while is tried again.
-    let mut run = stage.rebut.start(&solve(&["--gate", "proposal"]));
+    let mut run = stage.rebut.start(&solve(&["--gate", "proposal", "--gate", "optimization"]));
     let id = run.id.clone();
     run.until(|event| event["type"] == "gate.opened");
     fs::write(stage.at("fails"), "").expect("a file");
     stage.rebut.expect(0, &["approve", &id]);
+    run.until(|event| event["type"] == "gate.opened");
     run.await_stderr("no space left");
     fs::remove_file(stage.at("fails")).expect("removed");
+    stage.rebut.expect(0, &["approve", &id]);
     run.finish();
-    assert!(Path::new(&stage.rebut.data()).exists());
     check_complete(&stage, &id, "solution.py");
 }
