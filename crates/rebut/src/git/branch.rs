@@ -143,18 +143,27 @@ impl Recorder {
     }
 
     /// Takes the worktree away and says what there is. Without a commit there is no branch either. Where the debate may go on, so may this.
-    fn finish(self, is_complete: bool) -> Result<String, CliError> {
+    fn finish(self, end: &End) -> Result<String, CliError> {
         let commits = self.worktree.messages().map(|messages| listed(&messages).len());
         let (branch, repository) = (self.worktree.branch().to_owned(), self.worktree.repository().to_owned());
         self.worktree.remove(Branch::Keep)?;
-        if is_complete {
+        if end.is_complete {
             forget(&self.home, self.id)?;
         }
         Ok(match commits? {
+            0 if end.wrote => "nothing could be committed, so there is no branch".to_owned(),
             0 => "no code was written, so there is no branch".to_owned(),
             count => in_words(&branch, count, &repository),
         })
     }
+}
+
+/// What became of the versions.
+struct End {
+    /// Whether there were any.
+    wrote: bool,
+    /// Whether the branch holds all of a debate that is over.
+    is_complete: bool,
 }
 
 /// How to look at a branch, and what can be done with it.
@@ -191,9 +200,16 @@ impl Keeping {
         let leave = Arc::new(Notify::new());
         let (desk, left) = (desk.clone(), leave.clone());
         let task = tokio::spawn(async move {
-            let recorder = beside(open).await.inspect_err(|_| eprintln!("{}", goes_on(id)))?;
-            let (recorder, is_complete) = commit_all(&desk, recorder, &left).await?;
-            beside(move || recorder.finish(is_complete)).await
+            let recorder = match beside(open).await {
+                Ok(recorder) => recorder,
+                // At once, since nothing will be committed; there is nothing to say at the end.
+                Err(error) => {
+                    eprintln!("{error}\n{}", goes_on(id));
+                    return Ok(String::new());
+                }
+            };
+            let (recorder, end) = commit_all(&desk, recorder, &left).await?;
+            beside(move || recorder.finish(&end)).await
         });
         Self { task, leave }
     }
@@ -204,7 +220,7 @@ impl Keeping {
             self.leave.notify_one();
         }
         match self.task.await {
-            Ok(Ok(said)) if !quiet => eprintln!("{said}"),
+            Ok(Ok(said)) if !quiet && !said.is_empty() => eprintln!("{said}"),
             Ok(Ok(_)) => {}
             Ok(Err(error)) => eprintln!("{error}"),
             Err(error) => eprintln!("the branch was not written: {error}"),
@@ -221,8 +237,8 @@ pub async fn follow_with(app: &App, desk: &Desk, running: Running, output: &Outp
     followed
 }
 
-/// Commits what a journal brings until it ends or is left. Says whether the branch now holds all of a debate that is over.
-async fn commit_all(desk: &Desk, mut recorder: Recorder, left: &Notify) -> Result<(Recorder, bool), CliError> {
+/// Commits what a journal brings until it ends or is left.
+async fn commit_all(desk: &Desk, mut recorder: Recorder, left: &Notify) -> Result<(Recorder, End), CliError> {
     let id = recorder.id;
     let (mut versions, mut view) = (Vec::new(), View::default());
     let mut known_problem = None;
@@ -254,7 +270,7 @@ async fn commit_all(desk: &Desk, mut recorder: Recorder, left: &Notify) -> Resul
         }
         if next.is_none() {
             let is_over = view.outcome.is_some_and(|outcome| outcome.outcome != Ending::Stopped);
-            return Ok((recorder, is_over && problem.is_none()));
+            return Ok((recorder, End { wrote: !versions.is_empty(), is_complete: is_over && problem.is_none() }));
         }
         known_problem = problem;
     }

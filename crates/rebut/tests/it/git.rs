@@ -314,7 +314,7 @@ fn a_killed_debate_goes_on_with_its_branch_and_commits_nothing_twice() {
             // The process is dead when the commit is made and before it is noted.
             "update-ref" => drop(run.finish()),
             version => {
-                run.until(|event| event["type"] == "code.recorded" && event["data"]["version"].to_string() == version);
+                run.until(|event| event["type"] == "code.recorded" && event["data"]["version"].as_u64() == version.parse().ok());
                 run.kill();
             }
         }
@@ -351,7 +351,7 @@ fn interrupted_cancelled_and_forgotten_debates_leave_no_worktree() {
     assert_eq!(code, 130, "{said}");
     assert!(said.contains(&format!("branch debate/{id}: 3 commits")), "{said}");
     assert_eq!((stage.left(), stage.user(&["worktree", "list"]).lines().count()), (vec!["branch".to_owned()], 1));
-    stage.rebut.expect(0, &["resume"]);
+    stage.rebut.expect(0, &["resume", "--all"]);
     check_complete(&stage, &id, "solution.py");
 
     stage.rebut.write("../script.md", &script("", "!timeout"));
@@ -395,6 +395,7 @@ fn a_git_that_fails_costs_no_debate_and_what_is_missing_can_be_written_later() {
     assert_eq!(ended["outcome"], "completed");
     assert_eq!(ran.stderr.matches("git could not commit: no space left").count(), 1, "said once:\n{}", ran.stderr);
     assert!(ran.stderr.contains(&format!("rebut code {} --branch", &id[..8])), "{}", ran.stderr);
+    assert!(ran.stderr.contains("nothing could be committed, so there is no branch"), "{}", ran.stderr);
     assert_eq!((stage.everything(&[]), stage.user(&["branch", "--list", "debate/*"])), (before, String::new()));
     fs::remove_file(stage.at("fails")).expect("removed");
     let again = stage.rebut.run(&["resume", id]);
