@@ -5,7 +5,7 @@ use crate::{
     cli::GlobalArgs,
     config::{Config, Origin},
     error::CliError,
-    git::worktree,
+    git::branch,
     human::Human,
     place::Place,
 };
@@ -69,9 +69,7 @@ impl App {
     /// The desk over the database of this machine.
     pub fn desk(&self) -> Result<Desk, CliError> {
         let store = SqliteStore::open(&self.place.database())?;
-        if let Err(error) = worktree::clean_up(&self.place.worktrees()) {
-            eprintln!("a worktree of an interrupted debate could not be removed: {error}");
-        }
+        branch::clean_up_after_others(self);
         let registry = Arc::new(self.registry()?);
         self.desk_over(Arc::new(store), &registry, registry.clone())
     }

@@ -1,5 +1,7 @@
 //! The change since a commit, asked of git in a way in which the repository cannot run anything of its own.
 
+pub mod branch;
+mod commits;
 mod untracked;
 pub mod worktree;
 

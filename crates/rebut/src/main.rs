@@ -28,6 +28,7 @@ mod proposals;
 mod replacing;
 mod roles;
 mod text;
+mod versions;
 mod workspace;
 
 use std::process::ExitCode;

@@ -18,10 +18,19 @@ pub struct CodeArgs {
     /// Print what changed between two versions, e.g. 1..3
     #[arg(long, value_name = "A..B", conflicts_with_all = ["apply", "json"])]
     pub diff: Option<String>,
+    /// List every version: whose it is, when it was written, how many tests it passed, what it changed
+    #[arg(long, conflicts_with_all = ["version", "candidate", "diff", "apply", "branch", "blame"])]
+    pub history: bool,
+    /// With the list, the lines that each version changed
+    #[arg(long, requires = "history", conflicts_with = "json")]
+    pub patch: bool,
+    /// Print each line with the version and the agent that wrote it
+    #[arg(long, conflicts_with_all = ["diff", "apply", "branch"])]
+    pub blame: bool,
     /// Write the code to a file; without FILE to solution.py, or as the language has it. A file that holds anything else stays
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "")]
     pub apply: Option<String>,
-    /// Write every version as a commit of the file to the branch debate/<id> of the repository here; your checkout is not touched
+    /// Write every version as a commit to the branch debate/<id> of the repository here, the winner as FILE; your checkout is not touched
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["version", "candidate", "diff", "apply", "json"])]
     pub branch: Option<String>,
     /// Overwrite the file whatever it holds

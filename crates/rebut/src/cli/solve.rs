@@ -59,6 +59,12 @@ pub struct SolveArgs {
     /// Also write the code that won to FILE
     #[arg(long, value_name = "FILE")]
     pub code: Option<PathBuf>,
+    /// Commit every version as it comes to the branch debate/<id> of the repository here; your checkout is not touched
+    #[arg(long)]
+    pub git: bool,
+    /// Where the code that won is on that branch, from the top of the repository; else solution.py, or as the language has it
+    #[arg(long, value_name = "NAME", requires = "git")]
+    pub git_file: Option<String>,
     /// How it is run
     #[command(flatten)]
     pub run: RunArgs,

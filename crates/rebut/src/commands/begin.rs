@@ -7,6 +7,7 @@ use crate::{
     cli::RunArgs,
     dry,
     error::CliError,
+    git::branch,
     output,
     paint::Paint,
     panel,
@@ -97,6 +98,7 @@ impl Prepared {
             self.announce(app, paint).await?;
         }
         let store = SqliteStore::open(&app.place.database())?;
+        branch::clean_up_after_others(app);
         app.desk_over(Arc::new(store), &self.registry, self.models.clone())
     }
 

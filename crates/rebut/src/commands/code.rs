@@ -1,12 +1,15 @@
-//! `code`: the code a debate wrote, the one that won or any version, as text, as a difference, or written to a file when asked.
+//! `code`: the code a debate wrote, the one that won or any version, as text, as a difference, line by line, or written to a file when asked.
+
+mod history;
 
 use crate::{
     app::App,
     cli::{CodeArgs, GlobalArgs},
     error::CliError,
-    git::worktree::{self, Branch, Worktree},
+    git::branch::Plan,
     output,
     replacing::replace,
+    versions::{self, Version, as_file, last_of, usual_name, winner},
 };
 use rebut_engine::{
     clean::{for_people, has_hostile, on_one_line},
@@ -25,7 +28,8 @@ pub async fn run(global: &GlobalArgs, args: CodeArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     let desk = app.desk()?;
     let id = desk.find(&args.id.id).await?.id;
-    let view = desk.view(id).await?;
+    let records = desk.records(id).await?;
+    let (view, versions) = (View::of(&records), versions::all(&records));
     if view.code.is_empty() {
         let message = format!("debate {} has no code in its record", id.short());
         return Err(CliError::usage(message).hint("`rebut show ID` shows what it was about; only debates that write code have versions"));
@@ -36,10 +40,25 @@ pub async fn run(global: &GlobalArgs, args: CodeArgs) -> Result<u8, CliError> {
         return Ok(0);
     }
     if let Some(file) = &args.branch {
-        output::print(&branch(&app, &view, file)?)?;
+        output::print(&branch(&app, &view, &versions, file)?)?;
+        return Ok(0);
+    }
+    if args.history {
+        let won = winner(&view).map(|won| won.version);
+        match args.json {
+            true => output::print_json(&history::history_document(&versions, won))?,
+            false => output::print(&history::history(&versions, won, args.patch))?,
+        }
         return Ok(0);
     }
     let chosen = choose(&view, args.version, args.candidate.as_deref())?;
+    if args.blame {
+        match args.json {
+            true => output::print_json(&history::blame_document(&versions, chosen.version))?,
+            false => output::print(&history::blame(&versions, chosen.version))?,
+        }
+        return Ok(0);
+    }
     match &args.apply {
         Some(file) => apply(&view, chosen, Path::new(file), args.force, global.quiet)?,
         None if args.json => output::print_json(&document(&view, chosen))?,
@@ -61,20 +80,6 @@ fn choose<'a>(view: &'a View, version: Option<u32>, candidate: Option<&str>) -> 
 fn numbered(view: &View, number: u32) -> Result<&CodeRecorded, CliError> {
     let found = view.code.iter().find(|code| code.version == number);
     found.map(Arc::as_ref).ok_or_else(|| CliError::usage(format!("there is no version {number}")).hint(there_are(view)))
-}
-
-fn last_of<'a>(view: &'a View, candidate: &str) -> Option<&'a CodeRecorded> {
-    view.code.iter().rev().find(|code| &*code.candidate == candidate).map(Arc::as_ref)
-}
-
-/// The version the outcome names: its very code, else the last version of the candidate that won. Without a winner there is none.
-fn winner(view: &View) -> Option<&CodeRecorded> {
-    let result = &view.outcome.as_ref()?.result;
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    let name = text(&result["winner"]).or_else(|| text(&result["winner"]["candidate"]));
-    let of_winner = |code: &&Arc<CodeRecorded>| name.as_deref().is_none_or(|name| &*code.candidate == name);
-    let exact = result["code"].as_str().and_then(|won| view.code.iter().rev().filter(of_winner).find(|code| code.code == won));
-    exact.map(Arc::as_ref).or_else(|| last_of(view, name.as_deref()?))
 }
 
 /// The two versions of `A..B`.
@@ -99,11 +104,7 @@ fn there_are(view: &View) -> String {
 
 /// The code, byte for byte for a pipe or a file; made harmless for a terminal.
 fn printed(code: &str, is_terminal: bool) -> String {
-    let mut text = if is_terminal { for_people(code).into_owned() } else { code.to_owned() };
-    if !text.ends_with('\n') {
-        text.push('\n');
-    }
-    text
+    as_file(&if is_terminal { for_people(code) } else { code.into() })
 }
 
 fn document(view: &View, chosen: &CodeRecorded) -> Value {
@@ -128,7 +129,7 @@ fn document(view: &View, chosen: &CodeRecorded) -> Value {
 /// Writes the code to a file, which may hold another version of this debate, and nothing else.
 fn apply(view: &View, chosen: &CodeRecorded, file: &Path, force: bool, quiet: bool) -> Result<(), CliError> {
     let file = if file.as_os_str().is_empty() { PathBuf::from(usual_name(&chosen.language)) } else { file.to_owned() };
-    let text = printed(&chosen.code, false);
+    let text = as_file(&chosen.code);
     if !force {
         check_unchanged(view, &file)?;
     }
@@ -151,7 +152,7 @@ fn check_unchanged(view: &View, file: &Path) -> Result<(), CliError> {
         Ok(found) if !found.is_file() => None,
         Ok(_) => Some(std::fs::read(file).map_err(|error| CliError::file("read", file, &error))?),
     };
-    let is_ours = held.is_some_and(|held| view.code.iter().any(|code| printed(&code.code, false).as_bytes() == held));
+    let is_ours = held.is_some_and(|held| view.code.iter().any(|code| as_file(&code.code).as_bytes() == held));
     if is_ours {
         return Ok(());
     }
@@ -160,25 +161,7 @@ fn check_unchanged(view: &View, file: &Path) -> Result<(), CliError> {
 }
 
 /// Writes each version as a commit to a branch of the repository here, and says what the branch holds.
-fn branch(app: &App, view: &View, file: &str) -> Result<String, CliError> {
+fn branch(app: &App, view: &View, versions: &[Version], file: &str) -> Result<String, CliError> {
     let (Some(id), Some(last)) = (view.id, view.code.last()) else { return Err(CliError::usage("there is no code to commit")) };
-    let file = if file.is_empty() { usual_name(&last.language) } else { file.to_owned() };
-    worktree::check_name(&file)?;
-    let mut worktree = Worktree::create(&app.place.worktrees(), &app.origin.current_dir, id)?;
-    for code in &view.code {
-        let tests =
-            code.tests.map_or_else(|| "nothing was run".to_owned(), |tests| format!("{} of {} tests passed", tests.passed, tests.total));
-        worktree.snapshot(&file, &printed(&code.code, false), &format!("Version {} by {}: {tests}", code.version, code.candidate))?;
-    }
-    let said = format!("{}\n{}", worktree.branch(), worktree.history(&file)?);
-    worktree.remove(Branch::Keep)?;
-    Ok(said)
-}
-
-/// The name of a file with code in that language.
-fn usual_name(language: &str) -> String {
-    const ENDINGS: &[(&str, &str)] =
-        &[("python", "py"), ("javascript", "js"), ("rust", "rs"), ("go", "go"), ("c", "c"), ("cpp", "cpp"), ("shell", "sh")];
-    let ending = ENDINGS.iter().find(|(known, _)| *known == language).map_or("txt", |(_, ending)| ending);
-    format!("solution.{ending}")
+    Plan::check(&app.origin.current_dir, Some(file), &last.language)?.write(&app.place.worktrees(), id, versions, view)
 }

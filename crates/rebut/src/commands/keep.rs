@@ -7,6 +7,7 @@ use crate::{
     cli::{ExportArgs, ForkArgs, Form, GlobalArgs, ImportArgs, ReplayArgs, ResumeArgs, RmArgs},
     config::BudgetSection,
     error::CliError,
+    git::branch,
     output, panel, text,
     workspace::{Keeping, Workspace},
 };
@@ -37,7 +38,12 @@ pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliErro
     };
     let running = match desk.resume_with(id, more).await {
         Err(error @ DeskError::WrongState(_)) => {
-            let anew = text::ask_anew(&desk.view(id).await?);
+            let view = desk.view(id).await?;
+            // Its process may have died between its end and the last commit.
+            if let Some(keeping) = view.outcome.is_some().then(|| branch::Keeping::resume(&app, &desk, id)).flatten() {
+                keeping.end(global.quiet, false).await;
+            }
+            let anew = text::ask_anew(&view);
             let error = CliError::from(error);
             return Err(match anew {
                 Some(command) => error.hint(format!("to ask its last step anew and keep the rest: {command}")),
@@ -48,7 +54,10 @@ pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliErro
     };
     match workspace {
         Some(workspace) => workspace.follow(&app, &desk, running, &args.output).await,
-        None => follow::follow(&app, &desk, running, &args.output).await,
+        None => {
+            let keeping = branch::Keeping::resume(&app, &desk, id);
+            branch::follow_with(&app, &desk, running, &args.output, keeping).await
+        }
     }
 }
 
@@ -66,7 +75,7 @@ async fn resume_all(app: &App, desk: &Desk, more: More) -> Result<u8, CliError> 
         }
     }
     let mut code = 0;
-    for (run, kept) in running {
+    for (run, kept, committing) in running {
         let id = run.id;
         match run.outcome().await {
             Ok(outcome) => output::print(&format!("{}  {}  {}\n", id.short(), outcome.outcome.as_str(), for_people(&outcome.summary)))?,
@@ -75,6 +84,9 @@ async fn resume_all(app: &App, desk: &Desk, more: More) -> Result<u8, CliError> 
                 code = 1;
             }
         }
+        if let Some(committing) = committing {
+            committing.end(app.global.quiet, false).await;
+        }
         if let Some(kept) = kept {
             Workspace::kept(kept).await?;
         }
@@ -82,14 +94,20 @@ async fn resume_all(app: &App, desk: &Desk, more: More) -> Result<u8, CliError> 
     Ok(code)
 }
 
-/// Goes on with a debate, and keeps its workspace if it has one.
-async fn resume_one(app: &App, desk: &Desk, id: DebateId, more: More) -> Result<(Running, Option<Keeping>), CliError> {
+/// Goes on with a debate, and keeps its workspace or its branch if it has one.
+async fn resume_one(app: &App, desk: &Desk, id: DebateId, more: More) -> Result<Resumed, CliError> {
     let view = desk.view(id).await?;
-    let Some(workspace) = Workspace::of(app, &view)? else { return Ok((desk.resume_with(id, more).await?, None)) };
+    let Some(workspace) = Workspace::of(app, &view)? else {
+        let running = desk.resume_with(id, more).await?;
+        return Ok((running, None, branch::Keeping::resume(app, desk, id)));
+    };
     let guarded = workspace.desk(app, &view)?;
     let running = guarded.resume_with(id, more).await?;
-    Ok((running, Some(workspace.keep(&guarded, id))))
+    Ok((running, Some(workspace.keep(&guarded, id)), None))
 }
+
+/// A debate that goes on, and what is kept beside it.
+type Resumed = (Running, Option<Keeping>, Option<branch::Keeping>);
 
 /// `rebut replay`: the transcript on standard output, the verdict on standard error.
 pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliError> {
@@ -205,7 +223,8 @@ pub async fn import(global: &GlobalArgs, args: ImportArgs) -> Result<u8, CliErro
 
 /// `rebut rm`.
 pub async fn rm(global: &GlobalArgs, args: RmArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
+    let app = App::open(global, &[])?;
+    let desk = app.desk()?;
     let mut doomed = Vec::new();
     for id in &args.ids {
         doomed.push(desk.find(id).await?.id);
@@ -218,6 +237,7 @@ pub async fn rm(global: &GlobalArgs, args: RmArgs) -> Result<u8, CliError> {
     }
     for id in doomed {
         desk.remove(id).await?;
+        branch::forget(&app.place.worktrees(), id)?;
         output::print(&format!("removed {id}\n"))?;
     }
     Ok(0)

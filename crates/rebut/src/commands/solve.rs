@@ -1,14 +1,12 @@
 //! `rebut solve`: from a task, or a problem of a benchmark, to code with its evidence.
 
-use super::{
-    begin::{self, Prepared},
-    follow,
-};
+use super::begin::{self, Prepared};
 use crate::{
     app::App,
     cli::{GlobalArgs, SolveArgs},
     context,
     error::CliError,
+    git::branch,
     output,
     problems::{self, Problem},
 };
@@ -32,6 +30,8 @@ pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
     let config = app.config.format(FORMAT.name)?;
     let value = serde_json::to_value(&input).map_err(|error| CliError::failed(error.to_string()))?;
     Input::parse(&value).map_err(CliError::usage)?;
+    let here = &app.origin.current_dir;
+    let plan = args.git.then(|| branch::Plan::check(here, args.git_file.as_deref(), &input.language)).transpose()?;
     let registry = Arc::new(app.registry()?);
     let panel = begin::panel(&app, &registry, &args.run, &ROLES).await?;
     (FORMAT.check)(&value, &config, &panel.agents).map_err(CliError::usage)?;
@@ -40,9 +40,17 @@ pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
         return Ok(code);
     }
     let desk = prepared.desk(&app).await?;
-    let running = desk.start(prepared.start).await?;
-    let id = running.id;
-    let code = follow::follow(&app, &desk, running, &args.run.output).await?;
+    let id = DebateId::new();
+    let recorder = plan.map(|plan| plan.begin(&app.place.worktrees(), id)).transpose()?;
+    let running = match desk.start_as(id, prepared.start).await {
+        Ok(running) => running,
+        Err(error) => {
+            recorder.into_iter().for_each(branch::Recorder::discard);
+            return Err(error.into());
+        }
+    };
+    let keeping = recorder.map(|recorder| recorder.keep(&desk));
+    let code = branch::follow_with(&app, &desk, running, &args.run.output, keeping).await?;
     if let Some(file) = &args.code {
         write_code(&desk, id, file).await?;
     }

@@ -3,24 +3,24 @@
 
 mod names;
 mod owner;
+mod repository;
+mod safely;
 #[cfg(test)]
 mod tests;
 
 pub use names::check_name;
+pub use repository::Repository;
 
-use super::{filters_of, first_line, without_filters};
+use super::commits::Step;
 use crate::{error::CliError, replacing::replace};
 use owner::{Owned, Owner};
-use rebut_engine::{
-    DebateId,
-    clean::{for_people, on_one_line},
-};
+use rebut_engine::DebateId;
+use safely::{git, git_as, succeeded};
 use std::{
     ffi::OsStr,
     fs,
-    io::Write,
+    io::ErrorKind,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
 };
 
 /// A worktree while it is there. Dropping it without [`Worktree::remove`] leaves it to the next [`clean_up`].
@@ -28,76 +28,54 @@ pub struct Worktree {
     owner: Owner,
 }
 
-/// Whether a branch outlives its worktree.
+/// What becomes of a branch without its worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Branch {
     /// It goes too, unless somebody else has committed to it.
     Remove,
-    /// It stays.
+    /// It stays, unless nothing was committed to it.
     Keep,
+    /// It is as it was.
+    Leave,
 }
 
-/// What every call says: no hooks, no watcher, no signatures, no other repository, links as plain files.
-const SAFELY: &[&str] = &[
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.symlinks=false",
-    "core.sshCommand=false",
-    "core.gitProxy=",
-    "core.pager=cat",
-    "core.editor=false",
-    "core.askPass=",
-    "core.attributesFile=/dev/null",
-    "core.excludesFile=/dev/null",
-    "core.autocrlf=false",
-    "core.quotePath=false",
-    "diff.external=",
-    "log.showSignature=false",
-    "commit.gpgSign=false",
-    "gpg.program=false",
-    "gc.auto=0",
-    "maintenance.auto=false",
-    "submodule.recurse=false",
-    "protocol.allow=never",
-    "blame.ignoreRevsFile=",
-    "advice.detachedHead=false",
-];
-
-/// What of the environment git needs; the rest could name programs and other repositories.
-const ENVIRONMENT: &[&str] = &["PATH", "TMPDIR", "SYSTEMROOT"];
-
 impl Worktree {
-    /// Makes the worktree of a debate below `home`, at the last commit of the repository in `dir`, on a branch of its own.
-    pub fn create(home: &Path, dir: &Path, debate: DebateId) -> Result<Self, CliError> {
-        let top = succeeded("find the repository", git(dir, &["rev-parse", "--path-format=absolute", "--git-common-dir"], b"")?)
-            .map_err(|error| error.hint("go to a directory of a git repository that is yours"))?;
-        let repository = PathBuf::from(top.trim_end_matches(['\r', '\n']));
-        let head = git(dir, &["rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}"], b"")?;
-        if !head.status.success() {
-            return Err(CliError::usage("this repository has no commit yet").hint("commit something first: git commit"));
-        }
-        let base = String::from_utf8_lossy(&head.stdout).trim().to_owned();
-        let branch = format!("debate/{debate}");
-        if git(dir, &["rev-parse", "--verify", "--quiet", "--end-of-options", &reference(&branch)], b"")?.status.success() {
+    /// Makes the worktree of a debate below `home`, on a branch of its own. `if_we_die` is what becomes of that branch then.
+    pub fn create(home: &Path, repository: Repository, debate: DebateId, if_we_die: Branch) -> Result<Self, CliError> {
+        let branch = branch_of(debate);
+        if repository.tip(&branch)?.is_some() {
             let hint = format!("it may hold an earlier try; remove it with: git branch -D {branch}");
             return Err(CliError::usage(format!("there is a branch {branch} already")).hint(hint));
         }
-        let owned = Owned { repository, branch, tip: base.clone(), base };
+        Self::make(home, repository, debate, if_we_die, None)
+    }
+
+    /// Makes it again on the branch that an earlier process left, or on a new one where that is gone.
+    pub fn reopen(home: &Path, repository: Repository, debate: DebateId) -> Result<Self, CliError> {
+        let tip = repository.tip(&branch_of(debate))?;
+        Self::make(home, repository, debate, Branch::Keep, tip)
+    }
+
+    fn make(home: &Path, from: Repository, debate: DebateId, if_we_die: Branch, tip: Option<String>) -> Result<Self, CliError> {
+        let Repository { dir: repository, base } = from;
+        let is_new = tip.is_none();
+        let (branch, tip) = (branch_of(debate), tip.unwrap_or_else(|| base.clone()));
+        let owned = Owned { repository, branch, tip, base, stays: if_we_die == Branch::Keep };
         let worktree = Self { owner: Owner::take(home, debate, owned)? };
-        if let Err(error) = worktree.add() {
+        if let Err(error) = worktree.add(is_new) {
             // Why it could not be made matters; what is left of it goes at the next start at the latest.
-            let _ = worktree.remove(Branch::Remove);
+            let _ = worktree.remove(if is_new { Branch::Keep } else { Branch::Leave });
             return Err(error);
         }
         Ok(worktree)
     }
 
-    fn add(&self) -> Result<(), CliError> {
+    fn add(&self, is_new: bool) -> Result<(), CliError> {
         let Owned { repository, branch, base, .. } = &self.owner.owned;
         let path = self.path();
-        let args = ["worktree", "add", "--quiet", "--no-track", "--no-guess-remote", "-b", branch].map(OsStr::new);
-        let args = [&args[..], &[OsStr::new("--"), path.as_os_str(), OsStr::new(base)]].concat();
-        succeeded("make a worktree", git(repository, &args, b"")?).map(drop)
+        let args = ["worktree", "add", "--quiet", "--no-track", "--no-guess-remote", "-b", branch, "--"].map(OsStr::new);
+        let (args, at) = if is_new { (&args[..], base) } else { (&["worktree", "add", "--quiet", "--"].map(OsStr::new)[..], branch) };
+        succeeded("make a worktree", git(repository, &[args, &[path.as_os_str(), OsStr::new(at)]].concat(), b"")?).map(drop)
     }
 
     /// Where its files are.
@@ -110,52 +88,61 @@ impl Worktree {
         &self.owner.owned.branch
     }
 
-    /// Commits a file of the worktree with that content, and gives the commit. Content that is there already makes a commit too: it is a step.
-    pub fn snapshot(&mut self, name: &str, code: &str, message: &str) -> Result<String, CliError> {
-        check_name(name)?;
+    /// The repository's own directory.
+    pub fn repository(&self) -> &Path {
+        &self.owner.owned.repository
+    }
+
+    /// The messages of all commits since the branch began.
+    pub fn messages(&self) -> Result<String, CliError> {
+        let Owned { base, tip, .. } = &self.owner.owned;
+        let args = ["rev-list", "--format=%B", &format!("{base}..{tip}"), "--"];
+        succeeded("read the branch", git(&self.path(), &args, b"")?)
+    }
+
+    /// Makes a commit. Content that is there already makes one too: it is a step.
+    pub fn commit(&mut self, step: &Step) -> Result<(), CliError> {
+        for (name, code) in &step.files {
+            check_name(name)?;
+            match code {
+                Some(code) => self.enter(name, code)?,
+                None => self.take_out(name)?,
+            }
+        }
+        let tree = self.one("keep the files", &["write-tree"], b"")?;
+        let before = self.owner.owned.tip.clone();
+        let date = format!("@{} +0000", step.at);
+        let words = [("GIT_AUTHOR_NAME", &*step.author), ("GIT_AUTHOR_DATE", &date), ("GIT_COMMITTER_DATE", &date)];
+        let args = ["commit-tree", "--no-gpg-sign", "-p", &before, &tree];
+        let made = git_as(&words, &self.path(), &args, step.message.as_bytes())?;
+        let commit = succeeded("commit", made)?.trim().to_owned();
+        self.one("move the branch", &["update-ref", &reference(self.branch()), &commit, &before], b"")?;
+        self.owner.moved(&commit)
+    }
+
+    fn enter(&self, name: &str, code: &str) -> Result<(), CliError> {
         // First: where no such file can be, nothing is committed.
         replace(&self.path().join(name), code.as_bytes())?;
-        let one =
-            |doing: &str, args: &[&str], input: &[u8]| succeeded(doing, git(&self.path(), args, input)?).map(|hash| hash.trim().to_owned());
-        let blob = one("keep the code", &["hash-object", "-w", "-t", "blob", "--no-filters", "--stdin"], code.as_bytes())?;
-        one("enter the file", &["update-index", "--add", "--cacheinfo", &format!("100644,{blob},{name}")], b"")?;
-        let tree = one("keep the files", &["write-tree"], b"")?;
-        let before = &self.owner.owned.tip;
-        let words = format!("{}\n", on_one_line(message));
-        let commit = one("commit", &["commit-tree", "--no-gpg-sign", "-p", before, &tree], words.as_bytes())?;
-        one("move the branch", &["update-ref", &reference(self.branch()), &commit, before], b"")?;
-        self.owner.moved(&commit)?;
-        Ok(commit)
+        let blob = self.one("keep the code", &["hash-object", "-w", "-t", "blob", "--no-filters", "--stdin"], code.as_bytes())?;
+        let known = self.one("look for the file", &["ls-files", "--stage", "--", &format!(":(top,literal){name}")], b"")?;
+        let mode = if known.starts_with("100755 ") { "100755" } else { "100644" };
+        self.one("enter the file", &["update-index", "--add", "--cacheinfo", &format!("{mode},{blob},{name}")], b"").map(drop)
     }
 
-    /// What all snapshots together changed, as a unified diff.
-    #[allow(dead_code, reason = "for debates that work in a repository; only tests call it so far")]
-    pub fn diff(&self) -> Result<String, CliError> {
-        let Owned { base, tip, .. } = &self.owner.owned;
-        self.say("show the change", &[super::DIFF, &[base, tip, "--"]].concat())
+    fn take_out(&self, name: &str) -> Result<(), CliError> {
+        let path = self.path().join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(CliError::file("remove", &path, &error)),
+            _ => {}
+        }
+        self.one("take out the file", &["update-index", "--force-remove", "--", name], b"").map(drop)
     }
 
-    /// The commits of a file, newest first, a line each: hash, day, author, first line of the message.
-    pub fn history(&self, name: &str) -> Result<String, CliError> {
-        check_name(name)?;
-        let form = "--format=%h %ad %an: %s";
-        let args = ["log", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-color", "--date=short", "--max-count=100", form];
-        self.say("show the history", &[&args[..], &[&self.owner.owned.tip, "--", &literal(name)]].concat())
+    fn one(&self, doing: &str, args: &[&str], input: &[u8]) -> Result<String, CliError> {
+        succeeded(doing, git(&self.path(), args, input)?).map(|said| said.trim().to_owned())
     }
 
-    /// Which commit each line of a file comes from.
-    #[allow(dead_code, reason = "for debates that work in a repository; only tests call it so far")]
-    pub fn blame(&self, name: &str) -> Result<String, CliError> {
-        check_name(name)?;
-        self.say("show who wrote what", &["blame", "--no-textconv", "--date=short", &self.owner.owned.tip, "--", name])
-    }
-
-    fn say(&self, doing: &str, args: &[&str]) -> Result<String, CliError> {
-        // What a repository holds may come from anywhere.
-        succeeded(doing, git(&self.path(), args, b"")?).map(|text| for_people(&text).into_owned())
-    }
-
-    /// Removes the worktree, and its branch unless it is to stay.
+    /// Removes the worktree; the branch as that says.
     pub fn remove(self, branch: Branch) -> Result<(), CliError> {
         remove(&self.owner.folder(), &self.owner.owned, branch)?;
         self.owner.release()
@@ -167,7 +154,8 @@ pub fn clean_up(home: &Path) -> Result<usize, CliError> {
     let dead = Owner::of_the_dead(home)?;
     let count = dead.len();
     for owner in dead {
-        remove(&owner.folder(), &owner.owned, Branch::Remove)?;
+        let branch = if owner.owned.stays { Branch::Keep } else { Branch::Remove };
+        remove(&owner.folder(), &owner.owned, branch)?;
         owner.release()?;
     }
     Ok(count)
@@ -177,71 +165,30 @@ pub fn clean_up(home: &Path) -> Result<usize, CliError> {
 fn remove(folder: &Path, owned: &Owned, branch: Branch) -> Result<(), CliError> {
     if owned.repository.is_dir() {
         // It may never have been made, or be gone already: what counts is that nothing is left, which is looked at below.
-        git(
-            &owned.repository,
-            &[OsStr::new("worktree"), OsStr::new("remove"), OsStr::new("--force"), OsStr::new("--"), folder.as_os_str()],
-            b"",
-        )?;
+        let args = ["worktree", "remove", "--force", "--"].map(OsStr::new);
+        git(&owned.repository, &[&args[..], &[folder.as_os_str()]].concat(), b"")?;
     }
     match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(CliError::file("remove", folder, &error)),
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(CliError::file("remove", folder, &error)),
         _ => {}
     }
-    if owned.repository.is_dir() && branch == Branch::Remove {
-        // Only as we left it: what somebody else committed there stays.
-        git(&owned.repository, &["update-ref", "-d", &reference(&owned.branch), &owned.tip], b"")?;
+    // Only at this commit: what else was committed there stays.
+    let at = match branch {
+        Branch::Remove => &owned.tip,
+        Branch::Keep => &owned.base,
+        Branch::Leave => return Ok(()),
+    };
+    if owned.repository.is_dir() {
+        git(&owned.repository, &["update-ref", "-d", &reference(&owned.branch), at], b"")?;
     }
     Ok(())
 }
 
+/// The branch of a debate.
+pub fn branch_of(debate: DebateId) -> String {
+    format!("debate/{debate}")
+}
+
 fn reference(branch: &str) -> String {
     format!("refs/heads/{branch}")
-}
-
-fn literal(name: &str) -> String {
-    format!(":(top,literal){name}")
-}
-
-/// Runs git in `dir` with nothing of the repository's own, nor of the user's.
-fn git(dir: &Path, args: &[impl AsRef<OsStr>], input: &[u8]) -> Result<Output, CliError> {
-    let filters = filters_of(output(safe(dir).args(["config", "-z", "--name-only", "--get-regexp", r"^filter\."]), b"")?);
-    let mut command = safe(dir);
-    without_filters(&mut command, &filters, 0);
-    output(command.args(args), input)
-}
-
-fn safe(dir: &Path) -> Command {
-    let mut command = Command::new("git");
-    command.args(["--no-pager", "--no-optional-locks"]).current_dir(dir);
-    for setting in SAFELY {
-        command.args(["-c", setting]);
-    }
-    command.env_clear().envs(ENVIRONMENT.iter().filter_map(|name| std::env::var_os(name).map(|value| (name, value))));
-    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
-    command.env("GIT_ATTR_NOSYSTEM", "1").env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none");
-    command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C").env("GIT_LITERAL_PATHSPECS", "0");
-    for who in ["AUTHOR", "COMMITTER"] {
-        command.env(format!("GIT_{who}_NAME"), "rebut").env(format!("GIT_{who}_EMAIL"), "rebut@localhost");
-    }
-    command
-}
-
-fn output(command: &mut Command, input: &[u8]) -> Result<Output, CliError> {
-    let failed = |error: std::io::Error| CliError::failed(format!("cannot run git: {error}")).hint("install git");
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
-    // None of our commands writes before it has read all, so neither waits for the other.
-    if let Some(mut stdin) = child.stdin.take() {
-        match stdin.write_all(input) {
-            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => return Err(failed(error)),
-            _ => {}
-        }
-    }
-    child.wait_with_output().map_err(failed)
-}
-
-fn succeeded(doing: &str, output: Output) -> Result<String, CliError> {
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    Err(CliError::failed(format!("git could not {doing}: {}", first_line(&output.stderr))))
 }

@@ -59,7 +59,8 @@ fn journal(result: &Value, codes: &[(u32, &str, &str, u32)]) -> String {
     let mut records: Vec<Record> = Vec::new();
     for (event, seq) in events.iter().zip(1..) {
         let prev = records.last().map_or(Hash::default(), |last| last.hash);
-        records.push(Record::new(debate, seq, prev, "2026-01-02T03:04:05.000Z".into(), Place::default(), event));
+        let phase = matches!(event, Event::CodeRecorded(_)).then(|| "proposal".into());
+        records.push(Record::new(debate, seq, prev, "2026-01-02T03:04:05.000Z".into(), Place { phase, ..Place::default() }, event));
     }
     let (count, head) = records.last().map(|last| (last.seq, last.hash)).expect("an end");
     let checkpoints = vec![Seal::from_secret(&[7; 32]).close(debate, count, head)];
@@ -179,6 +180,50 @@ fn a_file_is_written_only_when_asked_and_never_lost() {
 }
 
 #[test]
+fn history_and_blame_come_from_the_journal_and_are_harmless() {
+    let (rebut, id) = with_debate(&journal(&json!({"winner": "ada"}), &three_versions()));
+    assert_eq!(
+        rebut.expect(0, &["code", &id, "--history"]),
+        "version 1  ada  proposal  1 of 3 tests passed  +2, the first\n\
+         version 2  bob  proposal  0 of 3 tests passed  +2, the first\n\
+         version 3  ada  proposal  3 of 3 tests passed  +3 -1  won\n"
+    );
+    let patch = rebut.expect(0, &["code", &id, "--history", "--patch"]);
+    assert!(
+        patch.ends_with("    +    return sorted(values)[len(values) // 2]\n") && patch.contains("    --- version 1 (ada)\n"),
+        "{patch}"
+    );
+    assert_eq!(
+        rebut.expect(0, &["code", &id, "--blame"]),
+        "version 1  ada     1  def middle(values):\n\
+         version 3  ada     2      if not values:\n\
+         version 3  ada     3          return None\n\
+         version 3  ada     4      return sorted(values)[len(values) // 2]\n"
+    );
+    for (args, expected) in [(["--version", "2"], "version 2  bob     1  def"), (["--candidate", "bob"], "version 2  bob     1  def")] {
+        let said = rebut.expect(0, &[&["code", &id, "--blame"][..], &args].concat());
+        assert!(said.starts_with(expected), "{said}");
+    }
+    let told = rebut.json(0, &["code", &id, "--history", "--json"]);
+    let first = json!({"version": 1, "candidate": "ada", "author": "ada", "phase": "proposal", "turn": "proposal 1/ada", "quality": null,
+        "tests": {"passed": 1, "total": 3}, "added": 2, "removed": 0, "won": false});
+    assert_eq!((&told[0], &told[2]["won"]), (&first, &json!(true)));
+    let told = rebut.json(0, &["code", &id, "--blame", "--json"]);
+    assert_eq!(told["lines"][1], json!({"version": 3, "author": "ada", "text": "    if not values:"}));
+    for args in [&["--history", "--blame"][..], &["--history", "--version", "1"], &["--patch"], &["--blame", "--apply", "x"]] {
+        assert_eq!(rebut.run(&[&["code", &id][..], args].concat()).code, 2, "{args:?}");
+    }
+    assert_eq!(rebut.run(&["code", &id, "--blame", "--version", "9"]).code, 2);
+
+    let hostile = "x = 1 # \u{202e}\u{1b}[31m\u{2028}\r\ny\n";
+    let (rebut, id) = with_debate(&journal(&json!({}), &[(1, "e\u{1b}]0;x\u{7}ve", "x\n", 0), (2, "e\u{1b}]0;x\u{7}ve", hostile, 0)]));
+    for args in [&["--history", "--patch"][..], &["--blame", "--version", "2"]] {
+        let said = rebut.expect(0, &[&["code", &id][..], args].concat());
+        assert!(!said.chars().any(|c| c != '\n' && rebut_engine::clean::is_hostile(c)), "{said:?}");
+    }
+}
+
+#[test]
 fn every_version_becomes_a_commit_of_a_branch_and_the_checkout_stays() {
     let (mut rebut, id) = with_debate(&journal(&json!({"winner": "ada"}), &three_versions()));
     rebut.set("PATH", &std::env::var("PATH").expect("a path"));
@@ -196,9 +241,12 @@ fn every_version_becomes_a_commit_of_a_branch_and_the_checkout_stays() {
     rebut.write("mine.py", "# not committed\n");
     let said = rebut.expect(0, &["code", &id, "--branch", "src/middle.py"]);
     let branch = format!("debate/{id}");
-    assert!(said.starts_with(&format!("{branch}\n")) && said.contains("rebut: Version 3 by ada: 3 of 3 tests passed"), "{said}");
+    assert!(said.starts_with(&format!("{branch}\n")) && said.contains(" Version 3 of ada, proposal: 3 of 3 tests passed\n"), "{said}");
     assert_eq!(git(&["show", &format!("{branch}:src/middle.py")]), MENDED);
-    assert_eq!(git(&["log", "--format=%s", &branch]).lines().count(), 4);
+    assert_eq!(git(&["log", "--format=%s", &branch]).lines().count(), 5, "three versions and the winner");
+    assert_eq!(git(&["diff", "--name-only", "main", &branch]), "src/middle.py\n");
+    let blame = git(&["blame", &branch, "--", "src/middle.py"]);
+    assert!(blame.lines().all(|line| line.contains("(ada ")), "{blame}");
     assert_eq!((git(&["branch", "--show-current"]).trim(), rebut.path("src").exists()), ("main", false));
     assert_eq!(fs::read_dir(rebut.data().join("worktrees")).expect("a directory").count(), 0, "the worktree is gone");
     let again = rebut.run(&["code", &id, "--branch"]);

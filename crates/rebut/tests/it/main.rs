@@ -13,6 +13,7 @@ mod doctor;
 mod endpoint;
 mod evaluate;
 mod examples;
+mod git;
 mod hook;
 mod hostile;
 mod later;

@@ -23,6 +23,9 @@ pub struct Owned {
     pub base: String,
     /// The commit we left it at.
     pub tip: String,
+    /// Whether the branch outlives us if we die, with what was committed by then.
+    #[serde(default)]
+    pub stays: bool,
 }
 
 /// The file, and the lock on it.

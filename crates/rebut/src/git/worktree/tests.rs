@@ -1,7 +1,7 @@
 //! Worktrees of repositories, also of hostile ones: nothing of theirs runs, nothing of the user's changes, nothing is left behind.
 
-use super::*;
-use std::{collections::BTreeMap, fs};
+use super::{safely::output, *};
+use std::{collections::BTreeMap, fs, process::Command};
 use tempfile::TempDir;
 
 /// A repository with two commits, and a place for worktrees.
@@ -45,8 +45,12 @@ impl Stage {
         String::from_utf8_lossy(&done.stdout).into_owned()
     }
 
+    fn found(&self) -> Repository {
+        Repository::find(&self.repo()).expect("a repository")
+    }
+
     fn worktree(&self) -> Worktree {
-        Worktree::create(&self.home(), &self.repo(), DebateId::new()).expect("a worktree")
+        Worktree::create(&self.home(), self.found(), DebateId::new(), Branch::Remove).expect("a worktree")
     }
 
     /// Every file below the repository but git's objects and logs, which only grow.
@@ -77,6 +81,12 @@ impl Stage {
     }
 }
 
+/// A commit of one file.
+fn step(name: &str, code: Option<&str>, message: &str) -> Step {
+    let files = vec![(name.to_owned(), code.map(str::to_owned))];
+    Step { files, message: format!("{message}\n"), author: "ada".to_owned(), at: 1_700_000_000 }
+}
+
 #[test]
 fn snapshots_are_commits_of_a_branch_of_their_own_and_all_of_it_goes() {
     let stage = Stage::new();
@@ -84,20 +94,27 @@ fn snapshots_are_commits_of_a_branch_of_their_own_and_all_of_it_goes() {
     let mut worktree = stage.worktree();
     let branch = worktree.branch().to_owned();
     assert!(branch.starts_with("debate/") && worktree.path().join("src/f.py").is_file());
-    worktree.snapshot("src/f.py", "def f():\n    return 3\n", "version 1 (ada)").expect("a snapshot");
-    worktree.snapshot("src/f.py", "def f():\n    return 3\n", "the same\u{1b}[31m again\nand more").expect("a snapshot of nothing new");
-    worktree.snapshot("src/deep/new.py", "x = 1\n", "version 2").expect("a new file");
-    let diff = worktree.diff().expect("a diff");
-    assert!(diff.contains("-    return 2\n+    return 3\n") && diff.contains("+++ b/src/deep/new.py"), "{diff}");
-    let history = worktree.history("src/f.py").expect("a history");
-    let subjects: Vec<&str> = history.lines().filter_map(|line| line.split_once(": ")).map(|(_, subject)| subject).collect();
-    assert_eq!(subjects, ["version 1 (ada)", "second", "first"], "{history}");
-    let blame = worktree.blame("src/f.py").expect("who wrote what");
-    let authors: Vec<bool> = blame.lines().map(|line| line.contains("(rebut ")).collect();
+    let code = "def f():\n    return 3\n";
+    for step in [
+        step("src/f.py", Some(code), "version 1"),
+        step("src/f.py", Some(code), "the same again"),
+        step("src/deep/new.py", Some("x = 1\n"), "version 2"),
+        step("gone.py", Some("x = 1\n"), "a file"),
+        step("gone.py", None, "and gone"),
+    ] {
+        worktree.commit(&step).expect("a commit");
+    }
+    assert_eq!(worktree.messages().expect("messages").lines().filter(|line| line.starts_with("commit ")).count(), 5);
+    let diff = stage.user(&["diff", "HEAD", &branch]);
+    assert!(
+        diff.contains("-    return 2\n+    return 3\n") && diff.contains("+++ b/src/deep/new.py") && !diff.contains("gone.py"),
+        "{diff}"
+    );
+    let blame = stage.user(&["blame", &branch, "--", "src/f.py"]);
+    let authors: Vec<bool> = blame.lines().map(|line| line.contains("(ada ") && line.contains("2023-11-14")).collect();
     assert_eq!(authors, [false, true], "{blame}");
     assert_eq!(fs::read_to_string(worktree.path().join("src/f.py")).expect("a file"), "def f():\n    return 3\n");
-    assert_eq!(stage.user(&["log", "--format=%s", &branch]).lines().count(), 5);
-    assert_eq!(stage.user(&["log", "-1", "--format=%s", &format!("{branch}~1")]).trim(), "the same again and more");
+    assert_eq!(stage.user(&["log", "--format=%s", &branch]).lines().count(), 7);
     assert_eq!(stage.user(&["--no-optional-locks", "status", "--porcelain"]), "", "the user's checkout is as it was");
     assert_eq!(stage.user(&["symbolic-ref", "HEAD"]).trim(), "refs/heads/main");
     let path = worktree.path();
@@ -112,7 +129,7 @@ fn a_branch_is_kept_on_request_and_where_others_use_it() {
     let stage = Stage::new();
     let mut worktree = stage.worktree();
     let branch = worktree.branch().to_owned();
-    worktree.snapshot("a.py", "1\n", "one").expect("a snapshot");
+    worktree.commit(&step("a.py", Some("1\n"), "one")).expect("a commit");
     worktree.remove(Branch::Keep).expect("removed");
     assert_eq!(stage.user(&["show", &format!("{branch}:a.py")]), "1\n");
     // Somebody else commits to the branch of another debate: its commit stays.
@@ -130,7 +147,7 @@ fn what_a_dead_process_left_is_removed_at_the_next_start() {
     let before = stage.files();
     assert_eq!(clean_up(&stage.home()).expect("nothing to do"), 0);
     let mut dead = stage.worktree();
-    dead.snapshot("a.py", "1\n", "one").expect("a snapshot");
+    dead.commit(&step("a.py", Some("1\n"), "one")).expect("a commit");
     let living = stage.worktree();
     assert_eq!(clean_up(&stage.home()).expect("both live"), 0);
     let path = dead.path();
@@ -153,18 +170,58 @@ fn what_a_dead_process_left_is_removed_at_the_next_start() {
 }
 
 #[test]
+fn a_branch_of_a_dead_process_goes_on_with_what_it_holds() {
+    let stage = Stage::new();
+    let id = DebateId::new();
+    let create = || Worktree::create(&stage.home(), stage.found(), id, Branch::Keep).expect("a worktree");
+    let base = stage.files();
+    drop(create());
+    assert_eq!(clean_up(&stage.home()).expect("cleaned"), 1);
+    assert_eq!(stage.files(), base, "a branch to which nothing was committed goes too");
+    let mut dead = create();
+    dead.commit(&step("a.py", Some("1\n"), "one")).expect("a commit");
+    let branch = dead.branch().to_owned();
+    drop(dead);
+    clean_up(&stage.home()).expect("cleaned");
+    assert_eq!(stage.user(&["worktree", "list"]).lines().count(), 1);
+    let mut again = Worktree::reopen(&stage.home(), stage.found(), id).expect("it is there");
+    assert!(again.messages().expect("messages").contains("\none\n"));
+    again.commit(&step("a.py", Some("2\n"), "two")).expect("a commit");
+    // Somebody moves the branch meanwhile: what is there stays, and it is an error.
+    let other = stage.user(&["commit-tree", "-p", &branch, "-m", "mine", &format!("{branch}^{{tree}}")]).trim().to_owned();
+    stage.user(&["update-ref", &format!("refs/heads/{branch}"), &other]);
+    assert!(again.commit(&step("a.py", Some("3\n"), "three")).is_err());
+    again.remove(Branch::Keep).expect("removed");
+    assert_eq!(stage.user(&["log", "--format=%s", &branch]).lines().take(3).collect::<Vec<_>>(), ["mine", "two", "one"]);
+    // Where somebody works on it, it is left alone; where it is gone, it begins anew.
+    stage.user(&["worktree", "add", "-q", "../other", &branch]);
+    assert!(Worktree::reopen(&stage.home(), stage.found(), id).is_err());
+    assert_eq!(stage.user(&["rev-parse", &branch]).trim(), other);
+    stage.user(&["worktree", "remove", "../other"]);
+    stage.user(&["branch", "-q", "-D", &branch]);
+    let anew = Worktree::reopen(&stage.home(), stage.found(), id).expect("a new one");
+    assert_eq!(anew.messages().expect("messages"), "");
+    anew.remove(Branch::Keep).expect("removed");
+    assert_eq!(stage.files(), base);
+}
+
+#[test]
 fn what_cannot_be_a_repository_or_a_name_is_refused() {
     let stage = Stage::new();
-    let refused =
-        |dir: &Path| Worktree::create(&stage.home(), dir, DebateId::new()).err().map(|error| error.to_string()).unwrap_or_default();
+    stage.user(&["clone", "-q", "--bare", ".", "../bare.git"]);
+    let refused = |dir: &Path| Repository::find(dir).err().map(|error| error.to_string()).unwrap_or_default();
     assert!(refused(&stage.at("marks")).contains("git could not find the repository"));
     let empty = stage.at("empty");
     fs::create_dir(&empty).expect("a directory");
     output(Command::new("git").args(["init", "-q"]).current_dir(&empty), b"").expect("git");
     assert!(refused(&empty).contains("no commit yet"));
+    assert!(refused(&stage.at("bare.git")).contains("is bare"));
+    stage.user(&["branch", "debate"]);
+    assert!(refused(&stage.repo()).contains("git branch -m debate"));
+    stage.user(&["branch", "-D", "-q", "debate"]);
     let id = DebateId::new();
     stage.user(&["branch", &format!("debate/{id}")]);
-    let taken = Worktree::create(&stage.home(), &stage.repo(), id).err().expect("taken").to_string();
+    let taken = Worktree::create(&stage.home(), stage.found(), id, Branch::Remove).err().expect("taken").to_string();
     assert!(taken.contains("git branch -D"), "{taken}");
     let long = "x".repeat(201);
     let names = [
@@ -197,13 +254,14 @@ fn what_cannot_be_a_repository_or_a_name_is_refused() {
     ];
     let mut worktree = stage.worktree();
     for name in names {
-        for refused in [worktree.snapshot(name, "x", "x").err(), worktree.history(name).err(), worktree.blame(name).err()] {
+        for refused in [worktree.commit(&step(name, Some("x"), "x")).err(), stage.found().check_place(name).err()] {
             let error = refused.unwrap_or_else(|| panic!("{name:?} was taken"));
             assert!(error.is_usage() && error.to_string().contains("cannot be the name"), "{name:?}: {error}");
         }
     }
     for name in ["solution.py", "src/a b.py", "Zürich/東京.py", "console.py", "gitter.py"] {
-        worktree.snapshot(name, "x\n", name).unwrap_or_else(|error| panic!("{name}: {error}"));
+        stage.found().check_place(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+        worktree.commit(&step(name, Some("x\n"), name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
     worktree.remove(Branch::Remove).expect("removed");
 }
@@ -315,14 +373,17 @@ fn nothing_of_a_hostile_repository_runs() {
     let mut worktree = stage.worktree();
     assert!(!worktree.path().join("linked").is_symlink(), "a link is a plain file here");
     for number in 1..=2 {
-        worktree
-            .snapshot("src/f.py", &format!("def f():\n    return 'hostile {number}'\n"), &format!("version {number}"))
-            .expect("a snapshot");
+        let code = format!("def f():\n    return 'hostile {number}'\n");
+        worktree.commit(&step("src/f.py", Some(&code), &format!("version {number}"))).expect("a commit");
     }
-    assert!(worktree.snapshot("linked/x", "x", "through a link").is_err(), "a link leads nowhere");
-    assert!(worktree.diff().expect("a diff").contains("+    return 'hostile 2'"));
-    assert_eq!(worktree.history("src/f.py").expect("a history").lines().count(), 4);
-    assert!(worktree.blame("src/f.py").expect("who").contains("hostile 2"));
+    assert!(worktree.commit(&step("linked/x", Some("x"), "through a link")).is_err(), "a link leads nowhere");
+    for (name, why) in
+        [("linked/x", "`linked` is no folder"), ("linked", "is no plain file"), ("s/x.py", "`s` is no folder"), ("src", "is no plain file")]
+    {
+        let refused = stage.found().check_place(name).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(refused.contains(why), "{name}: {refused}");
+    }
+    assert!(worktree.messages().expect("messages").contains("version 2"));
     drop(worktree);
     assert_eq!(clean_up(&stage.home()).expect("cleaned"), 1);
     assert_eq!(stage.marks(), [""; 0], "not one of them ran");
