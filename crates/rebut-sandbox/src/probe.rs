@@ -57,11 +57,11 @@ pub(crate) async fn canary(jail: &Jail) -> Result<(), Refused> {
 
 /// What a canary's end and words prove. Only one that tried everything, could do nothing and ended well proves that a cell holds.
 fn judge(end: &End, said: &str) -> Result<(), Refused> {
-    let mut could: Vec<String> = said.lines().map(on_one_line).collect();
-    let tried_everything = could.pop_if(|last| last == DONE).is_some();
+    let mut could: Vec<&str> = said.lines().collect();
+    let tried_everything = could.pop_if(|last| *last == DONE).is_some();
     let mut wrong = Vec::new();
     if !could.is_empty() {
-        wrong.push(format!("a program in it could {}", could.join(", ")));
+        wrong.push(format!("a program in it could {}", on_one_line(&could.join(", "))));
     }
     if !tried_everything {
         wrong.push("the canary did not try everything".to_owned());
@@ -154,7 +154,8 @@ mod tests {
             (&failed, "have another Seccomp: than it must\ntried everything\n", &["could have another Seccomp: than it must"]),
             (&failed, "make a namespace\ntried everything\n", &["could make a namespace"]),
             (&failed, "see /home\nsee /var\ntried everything\n", &["could see /home, see /var"]),
-            (&failed, "see \u{1b}[2J\ntried everything\n", &["could see [2J"]),
+            (&failed, "see \u{1b}[2J/home\ntried everything\n", &["could see /home;"]),
+            (&End::Exited(0), "tried everything\u{1b}[0m\n", &["did not try everything"]),
             (&End::Exited(0), "", &["did not try everything"]),
             (&End::Exited(0), "tried every", &["could tried every", "did not try everything"]),
             (&End::Exited(0), "tried everything\nsee /home\n", &["see /home", "did not try everything"]),
