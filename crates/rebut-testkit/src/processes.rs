@@ -70,7 +70,11 @@ impl Family {
     /// Waits for the end of all. Fails and says who is left when that takes too long.
     pub fn wait_until_gone(&self) {
         let left = self.left_after(PATIENCE);
-        assert!(left.is_empty(), "{} of {} are left: {left:#?}", left.len(), self.members.len());
+        if !left.is_empty() {
+            // A test that failed leaves nobody behind.
+            self.kill("");
+            panic!("{} of {} are left: {left:#?}", left.len(), self.members.len());
+        }
     }
 
     /// Who has not ended by then.
