@@ -52,18 +52,28 @@ pub(crate) async fn canary(jail: &Jail) -> Result<(), Refused> {
     let spec = Spec { argv: argv.collect(), limits: Limits { wall: Duration::from_secs(30), ..Limits::default() }, ..Spec::default() };
     let ended = jail.spawn(spec).await?.end().await;
     drop(listener);
-    let said = String::from_utf8_lossy(&ended.stdout).into_owned();
-    let could: Vec<String> = said.lines().filter(|line| *line != DONE).map(on_one_line).collect();
-    if ended.end == End::Exited(0) && could.is_empty() && said.trim() == DONE {
+    judge(&ended.end, &String::from_utf8_lossy(&ended.stdout))
+}
+
+/// What a canary's end and words prove. Only one that tried everything, could do nothing and ended well proves that a cell holds.
+fn judge(end: &End, said: &str) -> Result<(), Refused> {
+    let mut could: Vec<&str> = said.lines().collect();
+    let tried_everything = could.pop_if(|last| *last == DONE).is_some();
+    let mut wrong = Vec::new();
+    if !could.is_empty() {
+        wrong.push(format!("a program in it could {}", on_one_line(&could.join(", "))));
+    }
+    if !tried_everything {
+        wrong.push("the canary did not try everything".to_owned());
+    }
+    if *end != End::Exited(0) {
+        wrong.push(format!("the canary ended as {end:?}"));
+    }
+    if wrong.is_empty() {
         return Ok(());
     }
-    let what = if could.is_empty() {
-        format!("the canary ended as {:?}", ended.end)
-    } else {
-        format!("a program in it could {}", could.join(", "))
-    };
     Err(Refused {
-        reason: format!("the sandbox does not hold on this machine: {what}"),
+        reason: format!("the sandbox does not hold on this machine: {}", wrong.join("; ")),
         fix: "no code is run here; please report this with your kernel and distribution".to_owned(),
     })
 }
@@ -131,6 +141,37 @@ fn fix(why: &str, facts: Facts) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_canary_that_does_not_prove_everything_is_refused_by_name() {
+        let failed = End::Exited(1);
+        let rows: &[(&End, &str, &[&str])] = &[
+            (&failed, "see /etc/shadow\ntried everything\n", &["could see /etc/shadow", "Exited(1)"]),
+            (&End::Exited(0), "write /usr/canary\ntried everything\n", &["could write /usr/canary"]),
+            (&failed, "reach a port of the machine\ntried everything\n", &["could reach a port of the machine"]),
+            (&failed, "see the variable OPENAI_API_KEY\ntried everything\n", &["could see the variable OPENAI_API_KEY"]),
+            (&failed, "see the environment of the first process\ntried everything\n", &["the environment of the first process"]),
+            (&failed, "have another Seccomp: than it must\ntried everything\n", &["could have another Seccomp: than it must"]),
+            (&failed, "make a namespace\ntried everything\n", &["could make a namespace"]),
+            (&failed, "see /home\nsee /var\ntried everything\n", &["could see /home, see /var"]),
+            (&failed, "see \u{1b}[2J/home\ntried everything\n", &["could see /home;"]),
+            (&End::Exited(0), "tried everything\u{1b}[0m\n", &["did not try everything"]),
+            (&End::Exited(0), "", &["did not try everything"]),
+            (&End::Exited(0), "tried every", &["could tried every", "did not try everything"]),
+            (&End::Exited(0), "tried everything\nsee /home\n", &["see /home", "did not try everything"]),
+            (&End::Exited(0), "tried everything\ntried everything\n", &["a program in it could"]),
+            (&End::Exited(1), "tried everything\n", &["ended as Exited(1)"]),
+            (&End::Signalled(31), "tried everything\n", &["ended as Signalled(31)"]),
+            (&End::TimedOut, "", &["did not try everything", "ended as TimedOut"]),
+            (&End::Resource("memory".to_owned()), "tried everything\n", &["memory"]),
+        ];
+        for (end, said, expected) in rows {
+            let refused = judge(end, said).expect_err(said);
+            assert!(refused.reason.starts_with("the sandbox does not hold") && !refused.fix.is_empty(), "{refused:?}");
+            assert!(expected.iter().all(|words| refused.reason.contains(words)), "{said:?}: {}", refused.reason);
+        }
+        assert_eq!(judge(&End::Exited(0), "tried everything\n"), Ok(()));
+    }
 
     #[test]
     fn a_refusal_says_what_to_do() {

@@ -1,4 +1,5 @@
-//! Honest fakes and harnesses: case folders, crash harness, store conformance, simulated clock, a server of the real wire formats.
+//! Honest fakes and harnesses: case folders, crash harness, store conformance, simulated clock, a server of the real wire formats,
+//! processes that are held and waited for.
 
 pub mod cases;
 pub mod clock;
@@ -7,4 +8,6 @@ pub mod crash;
 pub mod interposed;
 pub mod model_server;
 pub mod openai_server;
+#[cfg(target_os = "linux")]
+pub mod processes;
 pub mod toy_sandbox;

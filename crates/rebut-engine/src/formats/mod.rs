@@ -134,3 +134,34 @@ impl Format {
         known.entry(self.name).or_insert_with(|| Arc::new(hashes())).clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A text that is not pinned could change unnoticed between two runs of a debate: its recorded turns would seem to come of other prompts,
+    /// and it would be stopped instead of going on with the new text.
+    #[test]
+    fn every_prompt_file_is_pinned_by_the_formats_that_use_it() {
+        let prompts = concat!(env!("CARGO_MANIFEST_DIR"), "/prompts");
+        let names = |folder: &str| -> Vec<String> {
+            let entries = fs::read_dir(format!("{prompts}/{folder}")).expect("a folder").flatten();
+            entries.map(|entry| entry.file_name().into_string().expect("a plain name")).collect()
+        };
+        // What a role says is pinned with the agent who plays it.
+        for folder in names("").into_iter().filter(|folder| folder != "roles") {
+            for file in names(&folder).into_iter().map(|name| format!("{folder}/{name}")) {
+                let pinning: Vec<&str> =
+                    FORMATS.iter().filter(|format| format.prompts.iter().any(|(own, _)| *own == file)).map(|format| format.name).collect();
+                let expected: Vec<&str> = match file.as_str() {
+                    "kernel/clarify.md" => FORMATS.iter().map(|format| format.name).collect(),
+                    "kernel/tools.md" | "kernel/tool-result.md" => vec!["solve"],
+                    _ if Format::named(&folder).is_some() => vec![folder.as_str()],
+                    _ => pinning.clone(),
+                };
+                assert!(!pinning.is_empty() && pinning == expected, "{file} is pinned by {pinning:?}, not by {expected:?}");
+            }
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Every language: a program that reads, computes, writes and fails as it should; and what is said of those that cannot be run.
 
-use crate::inner;
+use crate::{inner, users};
 use rebut_engine::sandbox::{Command, End, Job, LANGUAGES, Sandbox, Work};
 use rebut_sandbox::BubbleSandbox;
 
@@ -71,6 +71,21 @@ async fn what_cannot_be_built_says_so_and_is_not_run() {
         assert_eq!(ran.end, End::NotBuilt, "{language}: {ran:?}");
         assert!(ran.stdout.is_empty() && ran.stderr.contains("solution"), "{language}: {ran:?}");
     }
+}
+
+#[test]
+fn every_language_reads_writes_and_exits_for_an_ordinary_user() {
+    users::as_ordinary_user("languages::every_language_reads_writes_and_exits");
+}
+
+#[test]
+fn every_language_runs_a_command_beside_the_code_for_an_ordinary_user() {
+    users::as_ordinary_user("languages::every_language_runs_a_command_beside_the_code");
+}
+
+#[test]
+fn what_cannot_be_built_says_so_to_an_ordinary_user() {
+    users::as_ordinary_user("languages::what_cannot_be_built_says_so_and_is_not_run");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod abuse;
+mod canary;
 mod grading;
 mod languages;
 mod many;

@@ -3,8 +3,8 @@
 use crate::{inner, users};
 use rebut_engine::sandbox::End;
 use rebut_sandbox::{Cell, Jail, Limits, Spec};
+use rebut_testkit::processes::Family;
 use std::{
-    collections::BTreeMap,
     fs,
     io::{BufRead, BufReader},
     process::{Command, Stdio},
@@ -13,9 +13,6 @@ use std::{
 
 /// Tells this test that it is the process which holds cells.
 const HOLDER: &str = "REBUT_TEST_HOLDS_CELLS";
-/// Looks at `/proc` until everything must be gone: the pauses between them make up the two seconds that are promised.
-const LOOKS: u32 = 200;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 fn shell(script: &str) -> Spec {
     let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
@@ -43,25 +40,25 @@ async fn thirty_two_cells_at_once_all_end() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dropped_cell_is_gone_and_gives_its_place_back() {
     let jail = Jail::prove(inner()).await.expect("this machine holds cells");
+    let mut held = Vec::new();
     // More than there are places: the last can only start when dropped ones are gone.
     for number in 0..3 * 2 * std::thread::available_parallelism().map_or(1, usize::from) {
         let cell = jail.spawn(shell("sleep 600")).await.unwrap_or_else(|refused| panic!("cell {number}: {refused}"));
+        held.push(Family::below(std::process::id()));
         drop(cell);
     }
-    wait_until_gone(&descendants(std::process::id()));
+    assert!(held.iter().all(|family| family.count("sleep 600") > 0), "each was alive: {held:?}");
+    held.iter().for_each(Family::wait_until_gone);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cell_whose_warden_was_killed_is_gone_and_says_so() {
     let jail = Jail::prove(inner()).await.expect("this machine holds cells");
     let cell = jail.spawn(shell("sleep 600")).await.expect("a cell");
-    let held = descendants(std::process::id());
-    let is_warden = |pid: &&u32| fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with("warden\0"));
-    let warden = held.keys().find(is_warden).expect("a warden");
-    let warden = rustix::process::Pid::from_raw(i32::try_from(*warden).expect("a number")).expect("not zero");
-    rustix::process::kill_process(warden, rustix::process::Signal::KILL).expect("it was alive");
+    let held = Family::below(std::process::id());
+    held.kill(" warden");
     assert_eq!(cell.end().await.end, End::Resource("the cell was ended from outside".to_owned()));
-    wait_until_gone(&held);
+    held.wait_until_gone();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -74,11 +71,10 @@ async fn nothing_is_left_of_a_process_that_was_killed() {
     let mut holder = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("this test again");
     let output = BufReader::new(holder.stdout.take().expect("its output"));
     assert!(output.lines().map_while(Result::ok).any(|line| line == "holding"), "no cells were held");
-    let held = descendants(holder.id());
-    let deep = held.keys().filter(|pid| fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains("600"))).count();
-    assert!(deep >= 4, "four cells run: {held:?}");
+    let held = Family::below(holder.id());
+    assert!(held.count("600") >= 4, "four cells run: {held:?}");
     holder.kill().and_then(|()| holder.wait()).expect("it was alive");
-    wait_until_gone(&held);
+    held.wait_until_gone();
     // Control groups of the dead are removed by the next that needs some.
     Jail::prove(inner()).await.expect("this machine holds cells");
     let name = format!("rebut-cell-{}-", holder.id());
@@ -100,42 +96,6 @@ async fn hold() -> ! {
     println!("\nholding");
     std::future::pending::<()>().await;
     unreachable!("{} cells are held forever", cells.len())
-}
-
-/// All processes below that one, with the moment each started.
-fn descendants(of: u32) -> BTreeMap<u32, String> {
-    let all: BTreeMap<u32, (u32, String)> = fs::read_dir("/proc")
-        .expect("/proc")
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter_map(|pid: u32| Some((pid, parent_and_start(pid)?)))
-        .collect();
-    let mut found = BTreeMap::new();
-    let mut parents = vec![of];
-    while let Some(parent) = parents.pop() {
-        for (pid, (_, start)) in all.iter().filter(|(_, (its, _))| *its == parent) {
-            found.insert(*pid, start.clone());
-            parents.push(*pid);
-        }
-    }
-    found
-}
-
-fn parent_and_start(pid: u32) -> Option<(u32, String)> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
-    Some((fields.get(1)?.parse().ok()?, (*fields.get(19)?).to_owned()))
-}
-
-fn wait_until_gone(processes: &BTreeMap<u32, String>) {
-    let left = || processes.iter().filter(|(pid, start)| parent_and_start(**pid).is_some_and(|(_, now)| now == **start)).count();
-    for _ in 0..LOOKS {
-        if left() == 0 {
-            return;
-        }
-        std::thread::sleep(BETWEEN_LOOKS); // tidy: between two of a bounded number of looks
-    }
-    panic!("{} of {processes:?} are left", left());
 }
 
 /// The names of all control groups of cells.

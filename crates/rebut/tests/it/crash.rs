@@ -2,7 +2,7 @@
 
 use crate::rebut::{Rebut, case, script_of, split_then_c};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt::Debug};
 
 #[test]
 fn a_killed_debate_is_resumed_without_asking_again() {
@@ -29,7 +29,7 @@ fn a_killed_debate_is_resumed_without_asking_again() {
         let resumed = rebut.json(0, &["resume", &id[..8], "--json"]);
         assert_eq!((&resumed["result"], &resumed["outcome"]), (&expected["result"], &expected["outcome"]), "killed at {last_seen}");
         assert_eq!(rebut.expect(0, &["show", &id, "--transcript"]), transcript, "killed at {last_seen}");
-        check_turns(&rebut.events(&id), &recorded, last_seen);
+        check_turns(&rebut.events(&id), &recorded, &last_seen);
         rebut.expect(0, &["audit", "verify", &id]);
         rebut.expect(0, &["replay", &id]);
         assert_eq!(rebut.run(&["resume", &id]).code, 2, "it has ended");
@@ -37,7 +37,7 @@ fn a_killed_debate_is_resumed_without_asking_again() {
 }
 
 /// Each turn is completed once; asked twice only where the first call was in flight, and then it says so.
-fn check_turns(events: &[Value], recorded_before_kill: &[String], last_seen: u64) {
+pub fn check_turns(events: &[Value], recorded_before_kill: &[String], killed_at: &dyn Debug) {
     let mut asked: HashMap<String, Vec<bool>> = HashMap::new();
     for event in events.iter().filter(|event| event["type"] == "turn.started") {
         asked.entry(turn(event)).or_default().push(event["data"]["possibly_paid_twice"] == true);
@@ -46,15 +46,16 @@ fn check_turns(events: &[Value], recorded_before_kill: &[String], last_seen: u64
     done.sort();
     let mut names: Vec<String> = asked.keys().cloned().collect();
     names.sort();
-    assert_eq!(done, names, "killed at {last_seen}: every turn is completed exactly once");
+    assert_eq!(done, names, "killed at {killed_at:?}: every turn is completed exactly once");
     for (turn, marks) in asked {
         let (first, again) = marks.split_first().expect("asked at least once");
-        assert!(!first && again.iter().all(|mark| *mark), "killed at {last_seen}: {turn} was asked again without a mark");
-        assert!(again.is_empty() || !recorded_before_kill.contains(&turn), "killed at {last_seen}: {turn} was recorded and asked again");
+        assert!(!first && again.iter().all(|mark| *mark), "killed at {killed_at:?}: {turn} was asked again without a mark");
+        assert!(again.is_empty() || !recorded_before_kill.contains(&turn), "killed at {killed_at:?}: {turn} was recorded and asked again");
     }
 }
 
-fn completed(events: &[Value]) -> Vec<String> {
+/// The turns that are completed.
+pub fn completed(events: &[Value]) -> Vec<String> {
     events.iter().filter(|event| event["type"] == "turn.completed").map(turn).collect()
 }
 

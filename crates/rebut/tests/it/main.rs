@@ -31,5 +31,7 @@ mod sandbox;
 mod sandbox_test;
 mod signals;
 mod solve;
+#[cfg(target_os = "linux")]
+mod solve_killed;
 mod usage;
 mod vote;

@@ -27,6 +27,7 @@ use crate::{
     debate::Debate,
     error::Halt,
     formats::{Foreseen, Format, Run, patience::limits_by},
+    moves::tools,
     outcome::{Ending, LimitMet, Outcome},
     prompt::Template,
     reply::Schema,
@@ -67,6 +68,8 @@ pub const FORMAT: Format = Format {
         (asking::Rank::FILE, asking::Rank::SOURCE),
         (asking::Rate::FILE, asking::Rate::SOURCE),
         (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE),
+        (tools::Offer::FILE, tools::Offer::SOURCE),
+        (tools::Told::FILE, tools::Told::SOURCE),
     ],
     replies: || {
         vec![
