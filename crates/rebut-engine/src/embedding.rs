@@ -149,7 +149,10 @@ mod tests {
         for (vectors, texts, why) in rows {
             let vectors: Vec<Vec<f32>> = vectors.iter().map(|vector| vector.to_vec()).collect();
             let found = problem(&vectors, texts);
-            assert!(found.as_deref().is_some_and(|found| why.is_some_and(|why| found.contains(why))) || found.is_none() && why.is_none(), "{found:?}");
+            assert!(
+                found.as_deref().is_some_and(|found| why.is_some_and(|why| found.contains(why))) || found.is_none() && why.is_none(),
+                "{found:?}"
+            );
         }
     }
 

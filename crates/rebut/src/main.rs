@@ -28,6 +28,7 @@ mod proposals;
 mod replacing;
 mod roles;
 mod text;
+mod wisdom;
 mod workspace;
 
 use std::process::ExitCode;

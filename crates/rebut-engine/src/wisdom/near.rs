@@ -87,7 +87,8 @@ pub fn batches(task: &str, lessons: &[Lesson], model: &str, kept: &KeptVectors) 
     let mut batches: Vec<Vec<String>> = vec![Vec::new()];
     let mut bytes = 0;
     for text in std::iter::once(task).chain(missing) {
-        let full = batches.last().is_some_and(|batch| !batch.is_empty() && (batch.len() == BATCH_TEXTS || bytes + text.len() > BATCH_BYTES));
+        let full =
+            batches.last().is_some_and(|batch| !batch.is_empty() && (batch.len() == BATCH_TEXTS || bytes + text.len() > BATCH_BYTES));
         if full {
             batches.push(Vec::new());
             bytes = 0;
@@ -145,7 +146,8 @@ async fn vector_of_task(
             }
             _ => None,
         };
-        (search.tokens, search.cost_usd) = (spent.map(|usage| usage.input + usage.cached + usage.output), spent.and_then(|usage| usage.cost_usd));
+        (search.tokens, search.cost_usd) =
+            (spent.map(|usage| usage.input + usage.cached + usage.output), spent.and_then(|usage| usage.cost_usd));
         if let Some(why) = problem(&embedded.vectors, batch.len()) {
             return Err(format!("the answer cannot be used: {why}"));
         }
@@ -163,7 +165,8 @@ async fn vector_of_task(
         return Ok(found);
     }
     near.kept.clear();
-    Err("its vectors have another length than those it gave before; those were forgotten, and the next debate asks for all of them".to_owned())
+    Err("its vectors have another length than those it gave before; those were forgotten, and the next debate asks for all of them"
+        .to_owned())
 }
 
 fn nearest(task: &[f32], lessons: &[Lesson], near: &Near<'_>, most: usize) -> Vec<Lesson> {

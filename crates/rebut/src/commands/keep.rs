@@ -205,7 +205,8 @@ pub async fn import(global: &GlobalArgs, args: ImportArgs) -> Result<u8, CliErro
 
 /// `rebut rm`.
 pub async fn rm(global: &GlobalArgs, args: RmArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
+    let app = App::open(global, &[])?;
+    let desk = app.desk()?;
     let mut doomed = Vec::new();
     for id in &args.ids {
         doomed.push(desk.find(id).await?.id);
@@ -218,6 +219,7 @@ pub async fn rm(global: &GlobalArgs, args: RmArgs) -> Result<u8, CliError> {
     }
     for id in doomed {
         desk.remove(id).await?;
+        app.place.forget_vectors()?;
         output::print(&format!("removed {id}\n"))?;
     }
     Ok(0)

@@ -26,6 +26,12 @@ pub fn check(layers: &[Layer], origin: &Origin) -> Result<(), CliError> {
             let hint = "a project's file must not have reviews run, and paid for, whenever a coding agent works in it";
             return Err(CliError::usage(message).hint(hint));
         }
+        if layer.table.get("solve").and_then(|solve| solve.get("embeddings")).is_some() {
+            let message = format!("{}: embeddings under [solve] is for your own configuration file only", layer.path.display());
+            return Err(
+                CliError::usage(message).hint("the lessons of all your debates are sent to that model, also those of other projects")
+            );
+        }
         for (name, data) in &project.providers {
             check_provider(name, data, &user).map_err(|(key, host)| {
                 let message = format!("{}: provider `{name}` would send the key in {key} to {host}", layer.path.display());

@@ -32,3 +32,4 @@ mod signals;
 mod solve;
 mod usage;
 mod vote;
+mod wisdom;

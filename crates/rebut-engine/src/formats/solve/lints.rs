@@ -73,7 +73,13 @@ mod tests {
             ("python", End::Signalled(9), "", "", None),
             ("c", End::Exited(0), "", gcc, Some(1)),
             ("rust", End::Exited(1), "", rustc, Some(2)),
-            ("go", End::Exited(1), "", "# command-line-arguments\n./solution.go:6:2: fmt.Printf format %d has arg \"a\" of wrong type\n", Some(1)),
+            (
+                "go",
+                End::Exited(1),
+                "",
+                "# command-line-arguments\n./solution.go:6:2: fmt.Printf format %d has arg \"a\" of wrong type\n",
+                Some(1),
+            ),
             ("go", End::Exited(1), "", "vet: ./solution.go:6:2: undefined: y\n", Some(1)),
             ("shell", End::Exited(1), "solution.sh:2:6: note: Double quote to prevent globbing [SC2086]\n", "", Some(1)),
         ];

@@ -108,7 +108,7 @@ fn attack_words(one: &CandidateResult) -> String {
 fn lines_so_far(view: &View) -> Vec<String> {
     let version = |code: &std::sync::Arc<crate::facts::CodeRecorded>| {
         let tests = code.tests.map_or_else(|| "nothing ran".to_owned(), |count| format!("{} of {} hold", count.passed, count.total));
-        format!("version {} by {}: {tests}", code.version, on_one_line(&code.candidate))
+        format!("version {} by {}: {tests}; {}", code.version, on_one_line(&code.candidate), code.metrics.words())
     };
     view.code.iter().map(version).collect()
 }
