@@ -57,7 +57,7 @@ pub struct CodeMetrics {
 impl CodeMetrics {
     /// In one line.
     pub fn words(&self) -> String {
-        let lints = self.lints.map_or_else(|| "no linter".to_owned(), |lints| format!("{lints} lints"));
+        let lints = self.lints.map_or_else(|| "not linted".to_owned(), |lints| format!("{lints} lints"));
         format!("{} lines, {} branches, {} deep, {lints}", self.lines, self.branches, self.depth)
     }
 }

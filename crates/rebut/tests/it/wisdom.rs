@@ -20,7 +20,9 @@ fn taught(base_url: &str) -> Rebut {
         "[providers.vec]\nbase_url = \"{base_url}\"\nkey_env = \"VEC_KEY\"\nprice = {{ input = 1.0, output = 0.0 }}\n[solve]\nembeddings = \"vec:v\"\n"
     ));
     rebut.write("t.py", "assert add(1, 2) == 3\n");
-    let code = |sign: &str| json!({"approach": "Plain.", "code": format!("def add(a, b):\n    return a {sign} b\n"), "confidence": 0.9}).to_string();
+    let code = |sign: &str| {
+        json!({"approach": "Plain.", "code": format!("def add(a, b):\n    return a {sign} b\n"), "confidence": 0.9}).to_string()
+    };
     let reflection = json!({"root_cause": "I subtracted.", "what_went_wrong": "1 - 2 is -1.", "what_to_change": "Add.", "confidence": 0.9});
     let lesson = json!({"lesson": "Mind the sign before the operand", "applies_to": "arithmetic with two operands"});
     let script = [
@@ -53,14 +55,19 @@ const TASK: &str = "Total the takings of a shop.";
 async fn a_lesson_reaches_a_later_task_by_meaning_and_a_failing_model_is_told_of() {
     let broken = Arc::new(AtomicBool::new(false));
     let is_broken = broken.clone();
-    let server = ModelServer::start(move |_, seen| if is_broken.load(Ordering::SeqCst) { Behaviour::Fail(Failure::BadKey) } else { vectors(seen) });
+    let server =
+        ModelServer::start(move |_, seen| if is_broken.load(Ordering::SeqCst) { Behaviour::Fail(Failure::BadKey) } else { vectors(seen) });
     let server = server.await.expect("a server");
     let rebut = taught(&server.base_url());
     assert_eq!(rebut.run(&solve("Add two numbers.", &["-q"])).code, 0);
     assert_eq!(server.seen().len(), 0, "nobody had learned anything: nothing is sent");
 
     let shown = rebut.run(&solve(TASK, &["--dry-run"]));
-    assert!(shown.code == 0 && shown.stdout.contains("=== lessons to vec:v ===\nPOST ") && shown.stdout.contains("Mind the sign"), "{}", shown.stdout);
+    assert!(
+        shown.code == 0 && shown.stdout.contains("=== lessons to vec:v ===\nPOST ") && shown.stdout.contains("Mind the sign"),
+        "{}",
+        shown.stdout
+    );
     assert!(!shown.stdout.contains(KEY) && shown.stderr.contains("not known before"), "{}", shown.stderr);
     assert_eq!(server.seen().len(), 0, "a dry run sends nothing");
 
@@ -143,6 +150,9 @@ fn linters_of_this_machine_really_look_at_code() {
         let counted = expected.as_u64().is_some_and(|count| rebut.read("report.md").contains(&format!("a linter found {count} thing")));
         assert_eq!(counted, expected.is_u64(), "{}", rebut.read("report.md"));
         let summary = rebut.run(&["code", "last"]).stderr;
-        assert!(summary.contains(&expected.as_u64().map_or_else(|| "no linter".to_owned(), |count| format!("{count} lints"))), "{summary}");
+        assert!(
+            summary.contains(&expected.as_u64().map_or_else(|| "not linted".to_owned(), |count| format!("{count} lints"))),
+            "{summary}"
+        );
     }
 }
