@@ -92,7 +92,8 @@ async fn what_endpoints_write_otherwise_is_read_and_nonsense_is_a_fault() {
 
 #[tokio::test]
 async fn refusals_and_silence_are_faults_without_a_secret() {
-    let rows: [(fn() -> Behaviour, FaultKind, &str); 6] = [
+    type Behave = fn() -> Behaviour;
+    let rows: [(Behave, FaultKind, &str); 6] = [
         (|| Behaviour::Fail(Failure::BadKey), FaultKind::Auth, "check the key in TEST_KEY"),
         (|| Behaviour::Fail(Failure::NoModel), FaultKind::NotFound, "model `v`"),
         (|| Behaviour::Fail(Failure::RateLimited), FaultKind::RateLimited, "429"),
