@@ -137,7 +137,8 @@ mod tests {
         for (one, other, near) in rows {
             assert!((cosine(one, other) - near).abs() < 1e-9, "{one:?} {other:?}");
         }
-        let rows: [(&[&[f32]], usize, Option<&str>); 7] = [
+        type Row<'a> = (&'a [&'a [f32]], usize, Option<&'a str>);
+        let rows: [Row<'_>; 7] = [
             (&[&[1.0], &[2.0]], 2, None),
             (&[&[1.0]], 2, Some("1 vectors came for 2 texts")),
             (&[&[1.0], &[1.0, 2.0]], 2, Some("different lengths")),

@@ -77,13 +77,17 @@ fn one_answer_is_scored_as_it_is_and_a_poll_by_what_most_programs_do() {
 fn solve_passes_what_one_answer_fails_because_code_really_ran() {
     let mut rebut = Rebut::new();
     rebut.set("PATH", "/usr/bin:/bin");
-    let record = json!({"id": "sum", "task": "Write f(a, b) that adds.", "language": "python", "entry": "f", "tests": "assert f(2, 3) == 5\nassert f(-1, 1) == 0"});
+    let tests = "assert f(2, 3) == 5\nassert f(-1, 1) == 0";
+    let record = json!({"id": "sum", "task": "Write f(a, b) that adds.", "language": "python", "entry": "f", "tests": tests});
     rebut.write("own.jsonl", &record.to_string());
     let code = |sign: &str| format!("def f(a, b):\n    return a {sign} b\n");
     let draft =
         |sign: &str| json!({"approach": "Plain.", "code": code(sign), "tests": "assert f(1, 2) == 3", "confidence": 0.9}).to_string();
     let answer = json!({"code": code("-"), "calls": [], "confidence": 0.8, "summary": "Quickly written."});
-    let rated = |name: &str| json!({"candidate": name, "correctness": 1, "maintainability": 1, "performance": 1, "security": 1, "test_coverage": 0.5, "reason": "Plain."});
+    let rated = |name: &str| {
+        json!({"candidate": name, "correctness": 1, "maintainability": 1, "performance": 1,
+            "security": 1, "test_coverage": 0.5, "reason": "Plain."})
+    };
     let script = [
         ("answer/generator", answer.to_string()),
         ("self-evolvement 1/*", draft("-")),

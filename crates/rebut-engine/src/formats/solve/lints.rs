@@ -63,7 +63,10 @@ mod tests {
             config
         };
         let on = config(true, &[]);
-        let gcc = "solution.c: In function 'main':\nsolution.c:3:9: warning: unused variable 'x' [-Wunused-variable]\n    3 |     int x;\n      |         ^\nsolution.c:1:1: note: declared here\n";
+        let gcc = concat!(
+            "solution.c: In function 'main':\nsolution.c:3:9: warning: unused variable 'x' [-Wunused-variable]\n",
+            "    3 |     int x;\n      |         ^\nsolution.c:1:1: note: declared here\n"
+        );
         let rustc = "solution.rs:2:9: warning: unused variable: `x`\nsolution.rs:3:1: error[E0425]: cannot find value `y`\nwarning: 1 warning emitted\n";
         let rows = [
             ("python", End::Exited(0), "", "", Some(0)),
