@@ -11,6 +11,7 @@ pub mod clean;
 pub mod clock;
 pub mod debate;
 mod desk;
+pub mod embedding;
 pub mod episodes;
 pub mod error;
 pub mod event;

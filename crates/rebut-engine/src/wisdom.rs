@@ -1,6 +1,10 @@
 //! Wisdom: lessons that earlier debates proved by their runs, and which of them fit a new task. What is not proved, too old, somebody
 //! else's or about something else is never given to anybody.
 
+mod near;
+
+pub use near::{Found, Near, Search, batches, find};
+
 use crate::{
     DebateId,
     clean::{on_one_line, shortened},
@@ -15,11 +19,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// The lessons of earlier debates that fit a task, best first. They are pinned in the input of the debate that is given them.
-pub async fn lessons_for(task: &str, store: &dyn Store, now: Timestamp, bounds: &Bounds) -> Result<Vec<Lesson>, StoreError> {
-    Ok(pick(task, &gather(store, now, bounds).await?, bounds.most))
-}
-
 /// A lesson that is given to a debate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -30,8 +29,61 @@ pub struct Lesson {
     pub text: String,
     /// When it applies.
     pub applies_to: String,
-    /// How well it fits the task; says something beside the others only.
+    /// How well it fits the task. By words it says something beside the others only; by meaning it is the cosine.
     pub score: f64,
+    /// How it was found.
+    pub found_by: FoundBy,
+}
+
+/// How lessons are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FoundBy {
+    /// By words they share with the task.
+    #[default]
+    Bm25,
+    /// By meaning, as an embedding model has it.
+    Embedding,
+}
+
+impl FoundBy {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Bm25 => "bm25",
+            Self::Embedding => "embedding",
+        }
+    }
+}
+
+/// A lesson as a debate was given it: one that was found, or plain words, as older journals have it and as a library's user may give it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Given {
+    /// Plain words.
+    Words(String),
+    /// One that was found.
+    Found(Lesson),
+}
+
+impl Given {
+    /// What agents are told.
+    pub fn told(&self) -> String {
+        match self {
+            Self::Words(words) => words.clone(),
+            Self::Found(lesson) => format!("{} (for {})", lesson.text, lesson.applies_to),
+        }
+    }
+
+    /// The same with where it comes from and how it was found.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Words(words) => words.clone(),
+            Self::Found(lesson) => {
+                format!("{} (from {} by {}, {:.2})", self.told(), lesson.debate_id.short(), lesson.found_by.as_str(), lesson.score)
+            }
+        }
+    }
 }
 
 /// How far back lessons are looked for, and how many are given.
@@ -174,7 +226,7 @@ fn proved(records: &[Record], since: Timestamp) -> Vec<Lesson> {
 /// A lesson on one clean line. One that says nothing, or not when it applies, is none.
 fn kept(debate_id: DebateId, lesson: &LessonRecorded) -> Option<Lesson> {
     let [text, applies_to] = [&lesson.text, &lesson.applies_to].map(|text| shortened(&on_one_line(text), MOST_CHARS).into_owned());
-    (!text.is_empty() && !applies_to.is_empty()).then_some(Lesson { debate_id, text, applies_to, score: 0.0 })
+    (!text.is_empty() && !applies_to.is_empty()).then_some(Lesson { debate_id, text, applies_to, score: 0.0, found_by: FoundBy::Bm25 })
 }
 
 /// A time that cannot be read is not after anything.

@@ -4,7 +4,7 @@ pub use crate::provider::{ProviderData, built_in};
 
 use crate::{
     cli::Clis,
-    http::{self, Endpoint, HttpModel, WireKind},
+    http::{self, Endpoint, HttpEmbedder, HttpModel, WireKind},
     script::{Script, ScriptModel},
 };
 use rebut_engine::{
@@ -186,6 +186,17 @@ impl Registry {
         let fresh = Arc::new(HttpModel::new(self.client(&known.endpoint)?, known.endpoint.clone(), model.to_owned())?);
         opened.insert(name, fresh.clone());
         Ok(fresh)
+    }
+
+    /// The embedding model of that name; only endpoints have some.
+    pub fn embedder(&self, name: &str) -> Result<HttpEmbedder, Fault> {
+        let (provider, model) = name.split_once(':').unwrap_or((name, ""));
+        let known = self.endpoints.get(provider).filter(|_| !self.others.contains_key(provider)).ok_or_else(|| self.unknown(provider))?;
+        if model.is_empty() {
+            return Err(Fault::new(FaultKind::NotFound, format!("which model of {provider}? Write {provider}:MODEL")));
+        }
+        known.check_key(provider)?;
+        HttpEmbedder::new(self.client(&known.endpoint)?, known.endpoint.clone(), model.to_owned())
     }
 
     /// The endpoint of that name, if nothing is missing to ask it.

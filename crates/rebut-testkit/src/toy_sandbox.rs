@@ -2,8 +2,9 @@
 //!
 //! Each line of a test file is one test: `NAME: has WORDS` holds when the code holds these words, `NAME: lacks WORDS` when it does not;
 //! `NAME: breaks` and `NAME: hangs` never do. Blank lines and lines that begin with `#` are no tests. A file without a test, or with a line
-//! that is none of these, cannot be believed. A command `find WORDS` ends with 1 and says so when the code holds the words, otherwise with 0.
-//! Code or tests with the word `REFUSE` are refused.
+//! that is none of these, cannot be believed. A command `find WORDS` ends with 1 and says so when the code holds the words, otherwise with 0;
+//! `lint WORDS` does so for each line that holds them, as linters write it. Other commands are not installed here. Code or tests with the word
+//! `REFUSE` are refused.
 
 use rebut_engine::{
     record::Hash,
@@ -47,7 +48,7 @@ impl Sandbox for ToySandbox {
         }
         Ok(match &job.work {
             Work::Tests(_) => tested(&job.code, text),
-            Work::Command(command) => commanded(&job.code, &command.argv),
+            Work::Command(command) => commanded(&job.code, &command.argv)?,
             Work::Program { .. } => ran(End::Exited(0), job.code.clone(), Vec::new(), None),
         })
     }
@@ -87,11 +88,18 @@ fn test(code: &str, line: &str) -> Option<TestRun> {
     Some(TestRun { name: name.trim().to_owned(), verdict, output })
 }
 
-fn commanded(code: &str, argv: &[String]) -> Ran {
-    let wanted = argv[1..].join(" ");
-    let found = argv[0] == "find" && code.contains(&wanted);
-    let said = if found { format!("found {wanted}") } else { String::new() };
-    ran(End::Exited(i32::from(found)), said, Vec::new(), None)
+fn commanded(code: &str, argv: &[String]) -> Result<Ran, Refused> {
+    let (program, wanted) = argv.split_first().map(|(program, words)| (program.as_str(), words.join(" "))).unwrap_or_default();
+    let said = match program {
+        "find" if code.contains(&wanted) => format!("found {wanted}"),
+        "find" => String::new(),
+        "lint" => {
+            let lines = code.lines().zip(1..).filter(|(line, _)| line.contains(&wanted));
+            lines.map(|(_, number)| format!("solution:{number}: has {wanted}\n")).collect()
+        }
+        _ => return Err(Refused { reason: format!("`{program}` is not installed"), fix: "install it".to_owned() }),
+    };
+    Ok(ran(End::Exited(i32::from(!said.is_empty())), said, Vec::new(), None))
 }
 
 fn ran(end: End, stdout: String, tests: Vec<TestRun>, distrust: Option<String>) -> Ran {

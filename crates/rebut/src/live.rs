@@ -203,7 +203,7 @@ pub fn line(record: &Record, event: &Event) -> String {
         Event::ScoreAdjusted(score) => {
             format!("{} {:.1} → {:.1}: {}", on_one_line(&score.category), score.before, score.after, on_one_line(&score.why))
         }
-        Event::CodeRecorded(code) => format!("version {} of {}, {} lines", code.version, code.candidate, code.metrics.lines),
+        Event::CodeRecorded(code) => format!("version {} of {}, {}", code.version, code.candidate, code.metrics.words()),
         Event::ReflectionRecorded(reflection) => {
             format!("after attempt {}: {}", reflection.attempt, on_one_line(&reflection.what_to_change))
         }

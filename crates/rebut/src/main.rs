@@ -29,6 +29,7 @@ mod replacing;
 mod roles;
 mod text;
 mod versions;
+mod wisdom;
 mod workspace;
 
 use std::process::ExitCode;

@@ -44,6 +44,26 @@ impl Place {
         self.dir.join("worktrees")
     }
 
+    /// Vectors of lessons, so that each is asked for once.
+    pub fn vectors(&self) -> PathBuf {
+        self.dir.join("embeddings.json")
+    }
+
+    /// Keeps them in one step, readable only by their owner.
+    pub fn keep_vectors(&self, text: &str) -> std::io::Result<()> {
+        let fresh = self.dir.join(format!("embeddings.json.{}", std::process::id()));
+        write_private(&fresh, text)?;
+        fs::rename(&fresh, self.vectors())
+    }
+
+    /// Forgets them: something was deleted, and they may tell what it said. They are asked for again when needed.
+    pub fn forget_vectors(&self) -> Result<(), CliError> {
+        match fs::remove_file(self.vectors()) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(CliError::file("remove", &self.vectors(), &error)),
+            _ => Ok(()),
+        }
+    }
+
     /// The sealing key of this installation, made when first needed and readable only by its owner.
     pub fn seal(&self) -> Result<Seal, CliError> {
         let path = self.dir.join("seal.key");

@@ -196,9 +196,21 @@ impl Desk {
         Ok(self.inner.store.sessions(filter).await?)
     }
 
-    /// The lessons of earlier debates that fit a task, best first.
-    pub async fn lessons_for(&self, task: &str, bounds: &wisdom::Bounds) -> Result<Vec<wisdom::Lesson>, DeskError> {
-        Ok(wisdom::lessons_for(task, &*self.inner.store, self.inner.clock.now(), bounds).await?)
+    /// The lessons of earlier debates that fit a task, best first, by words or, with a model, by meaning. They are pinned in the input of the
+    /// debate that is given them. A model that fails never fails this: words decide then, and what is found says so.
+    pub async fn lessons_for(
+        &self,
+        task: &str,
+        bounds: &wisdom::Bounds,
+        near: Option<&mut wisdom::Near<'_>>,
+    ) -> Result<wisdom::Found, DeskError> {
+        let lessons = self.known_lessons(bounds).await?;
+        Ok(wisdom::find(task, &lessons, bounds.most, near, &*self.inner.clock).await)
+    }
+
+    /// Every lesson that may be given to this person, the newest first.
+    pub async fn known_lessons(&self, bounds: &wisdom::Bounds) -> Result<Vec<wisdom::Lesson>, DeskError> {
+        Ok(wisdom::gather(&*self.inner.store, self.inner.clock.now(), bounds).await?)
     }
 
     /// Whether a process, this one or another, runs a debate now. One that is recorded as running and is not was interrupted.

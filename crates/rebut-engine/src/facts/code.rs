@@ -54,6 +54,14 @@ pub struct CodeMetrics {
     pub lints: Option<u32>,
 }
 
+impl CodeMetrics {
+    /// In one line.
+    pub fn words(&self) -> String {
+        let lints = self.lints.map_or_else(|| "not linted".to_owned(), |lints| format!("{lints} lints"));
+        format!("{} lines, {} branches, {} deep, {lints}", self.lines, self.branches, self.depth)
+    }
+}
+
 /// What an agent made of a failed attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReflectionRecorded {

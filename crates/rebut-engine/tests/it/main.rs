@@ -8,6 +8,7 @@ mod hearing;
 mod html;
 mod kernel;
 mod leaving;
+mod meaning;
 mod planning;
 mod replies;
 mod review;

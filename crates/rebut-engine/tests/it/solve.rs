@@ -141,3 +141,46 @@ async fn a_met_limit_leaves_the_best_code_so_far() {
     assert!(result.code.contains("a + b") && result.chosen.contains("met a limit"), "{}", result.chosen);
     assert_eq!(result.hidden, None, "hidden tests score an end, not a stop");
 }
+
+/// A linter is a run like any other: on record, once for each text, and not where the settings of the journal know nothing of it.
+#[tokio::test(start_paused = true)]
+async fn each_text_is_linted_once_and_journals_of_before_are_not() {
+    type Change = fn(&mut Value);
+    let rows: [(&str, Change, &[&str]); 5] = [
+        ("as it is", |_| {}, &["lint 1/generator", "lint 2/implementer", "lint 3/generator"]),
+        ("switched off", |config| config["lints"] = json!(false), &[]),
+        (
+            "settings of before",
+            |config| {
+                let config = config.as_object_mut().expect("a table");
+                for key in ["lints", "embeddings", "similarity"] {
+                    config.remove(key).expect("the preset has it");
+                }
+            },
+            &[],
+        ),
+        ("no such program", |config| config["tools"]["lint"] = json!(["absent"]), &["lint 1/generator"]),
+        ("the table's is not there either", |config| config["tools"]["lint"] = json!([]), &["lint 1/generator"]),
+    ];
+    for (why, change, expected) in rows {
+        let mut case = case("linted");
+        change(&mut case.start.config);
+        let store = Arc::new(MemoryStore::new());
+        let desk = case.desk(store.clone(), case.model());
+        let (id, outcome) = desk.run(case.start.clone()).await.expect("a run");
+        let events = store.load(id, 0).await.expect("a journal");
+        let runs: Vec<String> = events
+            .iter()
+            .filter_map(|record| match record.event() {
+                Ok(Some(Event::RunStarted(started))) if started.run.starts_with("lint") => Some(started.run.to_string()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(runs, expected, "{why}");
+        let lints: Vec<Option<u32>> = desk.view(id).await.expect("a view").code.iter().map(|code| code.metrics.lints).collect();
+        let found = if expected.len() == 3 { [Some(2), Some(1), Some(0), Some(0)] } else { [None; 4] };
+        assert_eq!(lints, found, "{why}");
+        assert_eq!(result_of(&outcome).without_evidence, None, "{why}: a missing linter takes no evidence away");
+        assert!(desk.replay(id).await.expect("a replay").identical, "{why}");
+    }
+}

@@ -24,7 +24,11 @@ const APPLIES: &str = "parsing a date that comes in several formats";
 const LESSON: &str = "Try each format in order and refuse what fits none";
 
 fn lesson(text: &str, verified: bool) -> Event {
-    Event::LessonRecorded(Arc::new(LessonRecorded { text: text.to_owned(), applies_to: APPLIES.to_owned(), verified }))
+    lesson_for(APPLIES, text, verified)
+}
+
+fn lesson_for(applies_to: &str, text: &str, verified: bool) -> Event {
+    Event::LessonRecorded(Arc::new(LessonRecorded { text: text.to_owned(), applies_to: applies_to.to_owned(), verified }))
 }
 
 fn run(verdict: Option<TestVerdict>) -> Event {
@@ -34,11 +38,16 @@ fn run(verdict: Option<TestVerdict>) -> Event {
 
 /// A run that failed, one that passed, and then a lesson.
 fn proved(text: &str) -> Vec<Event> {
-    vec![run(Some(TestVerdict::Fail)), run(Some(TestVerdict::Pass)), lesson(text, true)]
+    proved_for(APPLIES, text)
+}
+
+/// The same for something else.
+pub(crate) fn proved_for(applies_to: &str, text: &str) -> Vec<Event> {
+    vec![run(Some(TestVerdict::Fail)), run(Some(TestVerdict::Pass)), lesson_for(applies_to, text, true)]
 }
 
 /// Keeps a debate of that day, with these events, and gives its id.
-async fn keep(store: &MemoryStore, day: &str, events: &[Event], change: impl Fn(&mut Session)) -> DebateId {
+pub(crate) async fn keep(store: &MemoryStore, day: &str, events: &[Event], change: impl Fn(&mut Session)) -> DebateId {
     let debate = DebateId::new();
     let at = format!("{day}T10:00:00.000Z");
     let mut records: Vec<Record> = Vec::new();
@@ -54,12 +63,17 @@ async fn keep(store: &MemoryStore, day: &str, events: &[Event], change: impl Fn(
     debate
 }
 
-/// What a task is given on the first of January 2026.
-async fn given(store: &MemoryStore, task: &str, bounds: &Bounds) -> Vec<Lesson> {
+/// A desk on the first of January 2026 whose models nobody asks.
+pub(crate) fn desk(store: &MemoryStore) -> Desk {
     let nobody = Case::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/decide/unanimous")).model();
     let options = DeskOptions { clock: Arc::new(SimulatedClock::new()), ..DeskOptions::default() };
-    let desk = Desk::with_options(Arc::new(store.clone()), Arc::new(crate::kernel::Only(nobody)), options);
-    desk.lessons_for(task, bounds).await.expect("memory can be read")
+    Desk::with_options(Arc::new(store.clone()), Arc::new(crate::kernel::Only(nobody)), options)
+}
+
+/// What a task is given on the first of January 2026.
+async fn given(store: &MemoryStore, task: &str, bounds: &Bounds) -> Vec<Lesson> {
+    let desk = desk(store);
+    desk.lessons_for(task, bounds, None).await.expect("memory can be read").lessons
 }
 
 #[tokio::test(start_paused = true)]

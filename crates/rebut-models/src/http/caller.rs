@@ -3,7 +3,7 @@
 use super::{
     MOST_PARTIAL,
     classes::Reported,
-    endpoint::Endpoint,
+    endpoint::{Endpoint, is_secret_name},
     incoming::{Deadlines, Incoming, Limit},
     wires::Wire,
 };
@@ -11,13 +11,13 @@ use crate::{key::Key, status};
 use rebut_engine::{
     clean,
     model::{Fault, FaultKind},
-    secrets::Scrubber,
+    secrets::{BLANK, Scrubber},
 };
 use reqwest::{
     Client, Method, Request, Response, StatusCode, Url,
     header::{CONTENT_ENCODING, HeaderMap},
 };
-use std::{borrow::Cow, error::Error, sync::Arc};
+use std::{borrow::Cow, error::Error, fmt::Write as _, sync::Arc};
 
 /// Most bytes read of an error's body.
 const MOST_READ: usize = 64 << 10;
@@ -156,6 +156,21 @@ impl Caller {
 /// Whether the body is compressed: nobody asked for that, and what it unpacks to is not known before.
 pub(super) fn is_packed(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_ENCODING).is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+/// Headers as people are shown them: one in each line, secrets blanked.
+pub(super) fn shown_headers(headers: &HeaderMap) -> String {
+    let mut text = String::new();
+    for (name, value) in headers {
+        let shown = match String::from_utf8_lossy(value.as_bytes()).into_owned() {
+            bearer if is_secret_name(name.as_str()) && bearer.starts_with("Bearer ") => format!("Bearer {BLANK}"),
+            _ if is_secret_name(name.as_str()) => BLANK.to_owned(),
+            value => value,
+        };
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{name}: {shown}");
+    }
+    text
 }
 
 /// An error with its causes; the innermost is the one that helps.

@@ -7,6 +7,7 @@
 
 mod caller;
 mod classes;
+mod embeddings;
 mod endpoint;
 mod headroom;
 mod incoming;
@@ -15,20 +16,17 @@ mod sse;
 mod streaming;
 mod wires;
 
+pub use embeddings::HttpEmbedder;
 pub use endpoint::{EffortForm, Endpoint, Manner, MaxTokensField, ModelData, Structured, Timeouts};
 pub use wires::WireKind;
 
 pub(crate) use listing::list;
 
-use caller::{Caller, chain};
-use endpoint::is_secret_name;
+use caller::{Caller, chain, shown_headers};
 use incoming::{Deadlines, Incoming};
-use rebut_engine::{
-    model::{Allowance, Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage},
-    secrets::BLANK,
-};
+use rebut_engine::model::{Allowance, Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage};
 use reqwest::{Client, Url, header::CONTENT_TYPE};
-use std::{fmt::Write as _, sync::Arc, sync::Once, time::Duration};
+use std::{sync::Arc, sync::Once, time::Duration};
 use wires::{Ask, End, Outcome, Wire};
 
 /// The most text one answer may have.
@@ -195,17 +193,7 @@ impl Model for HttpModel {
 
     fn wire(&self, request: &Request<'_>) -> String {
         let streamed = request.deltas.wanted();
-        let mut text = format!("POST {}\n", self.url(streamed));
-        for (name, value) in &self.caller.headers {
-            let shown = match String::from_utf8_lossy(value.as_bytes()).into_owned() {
-                bearer if is_secret_name(name.as_str()) && bearer.starts_with("Bearer ") => format!("Bearer {}", BLANK),
-                _ if is_secret_name(name.as_str()) => BLANK.to_owned(),
-                value => value,
-            };
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "{name}: {shown}");
-        }
-        text.push('\n');
+        let mut text = format!("POST {}\n{}\n", self.url(streamed), shown_headers(&self.caller.headers));
         text.push_str(&String::from_utf8_lossy(&self.body(request, streamed)));
         self.caller.blanked(text)
     }

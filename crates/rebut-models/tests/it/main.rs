@@ -5,6 +5,7 @@ mod chat;
 #[cfg(target_os = "linux")]
 mod cli;
 mod deadlines;
+mod embeddings;
 mod registry;
 mod script;
 mod sweep;

@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod chat;
+mod embeddings;
 mod gemini;
 mod responses;
 mod strict;

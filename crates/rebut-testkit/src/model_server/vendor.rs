@@ -1,9 +1,10 @@
 //! What tells vendors apart, one row each.
 
-use super::{Seen, anthropic, chat, gemini, responses};
+use super::{Seen, anthropic, chat, embeddings, gemini, responses};
 use serde_json::Value;
 
 /// One vendor's wire format, from the vendor's side.
+#[derive(Clone, Copy)]
 pub(super) struct Vendor {
     /// Whether the vendor would accept that, or its status and complaint.
     pub check: fn(&Seen) -> Result<(), (u16, String)>,
@@ -88,6 +89,8 @@ pub(super) fn vendor_of(seen: &Seen) -> &'static Vendor {
     let path = seen.path();
     if path.ends_with("/messages") || seen.header("anthropic-version").is_some() {
         &anthropic::VENDOR
+    } else if path.ends_with("/embeddings") {
+        &embeddings::VENDOR
     } else if path.ends_with("/responses") {
         &responses::VENDOR
     } else if path.contains(":generateContent") || path.contains(":streamGenerateContent") || seen.header("x-goog-api-key").is_some() {

@@ -88,9 +88,11 @@ fn report(audit: &Audit, paint: Paint) -> String {
 }
 
 async fn redact(global: &GlobalArgs, args: RedactArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
+    let app = App::open(global, &[])?;
+    let desk = app.desk()?;
     let id = desk.find(&args.id.id).await?.id;
     let quoting = desk.redact(id, args.seq, &args.reason, &user()).await?;
+    app.place.forget_vectors()?;
     eprintln!("event {} of {} is redacted; exports made earlier still hold it", args.seq, id.short());
     if !quoting.is_empty() {
         let events = quoting.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");

@@ -62,7 +62,12 @@ pub async fn run(global: &GlobalArgs, args: CodeArgs) -> Result<u8, CliError> {
     match &args.apply {
         Some(file) => apply(&view, chosen, Path::new(file), args.force, global.quiet)?,
         None if args.json => output::print_json(&document(&view, chosen))?,
-        None => output::print(&printed(&chosen.code, std::io::stdout().is_terminal()))?,
+        None => {
+            output::print(&printed(&chosen.code, std::io::stdout().is_terminal()))?;
+            if !global.quiet {
+                eprintln!("{}", summary(chosen));
+            }
+        }
     }
     Ok(0)
 }
@@ -102,6 +107,13 @@ fn there_are(view: &View) -> String {
     format!("--version N takes one of: {}; --candidate NAME the last of its own", all.join(", "))
 }
 
+/// What is known of a version, in one line.
+fn summary(code: &CodeRecorded) -> String {
+    let tests =
+        code.tests.map_or_else(|| "nothing was run".to_owned(), |tests| format!("{} of {} tests passed", tests.passed, tests.total));
+    format!("version {} ({}): {tests}; {}", code.version, on_one_line(&code.candidate), code.metrics.words())
+}
+
 /// The code, byte for byte for a pipe or a file; made harmless for a terminal.
 fn printed(code: &str, is_terminal: bool) -> String {
     as_file(&if is_terminal { for_people(code) } else { code.into() })
@@ -109,7 +121,8 @@ fn printed(code: &str, is_terminal: bool) -> String {
 
 fn document(view: &View, chosen: &CodeRecorded) -> Value {
     let tests = |tests: Option<TestCount>| tests.map(|tests| json!({"passed": tests.passed, "total": tests.total}));
-    let versions = view.code.iter().map(|code| json!({"version": code.version, "candidate": code.candidate, "tests": tests(code.tests)}));
+    let version = |code: &Arc<CodeRecorded>| json!({"version": code.version, "candidate": code.candidate, "tests": tests(code.tests), "lints": code.metrics.lints});
+    let versions = view.code.iter().map(version);
     json!({
         "debate_id": view.id,
         "version": chosen.version,

@@ -238,6 +238,7 @@ pub async fn rm(global: &GlobalArgs, args: RmArgs) -> Result<u8, CliError> {
     for id in doomed {
         desk.remove(id).await?;
         branch::forget(&app.place.worktrees(), id)?;
+        app.place.forget_vectors()?;
         output::print(&format!("removed {id}\n"))?;
     }
     Ok(0)

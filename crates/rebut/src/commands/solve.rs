@@ -9,14 +9,17 @@ use crate::{
     git::branch,
     output,
     problems::{self, Problem},
+    wisdom,
 };
 use rebut_engine::{
     DebateId, Desk,
-    clean::on_one_line,
-    formats::solve::{FORMAT, Input, Phase, ROLES, SolveResult},
+    clean::{for_people, on_one_line},
+    formats::solve::{Config, FORMAT, Input, Phase, ROLES, SolveResult},
     moves::clarify::GivenAnswer,
 };
+use rebut_models::Registry;
 use serde::Deserialize;
+use serde_json::Value;
 use std::{io::Read, path::Path, sync::Arc};
 
 /// The language when nobody says otherwise.
@@ -26,7 +29,7 @@ const LANGUAGE: &str = "python";
 pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
     let app = App::open(global, &settings(&args)?)?;
     output::check_files(&args.run.output, FORMAT.name)?;
-    let input = input(&args, &app)?;
+    let mut input = input(&args, &app)?;
     let config = app.config.format(FORMAT.name)?;
     let value = serde_json::to_value(&input).map_err(|error| CliError::failed(error.to_string()))?;
     Input::parse(&value).map_err(CliError::usage)?;
@@ -35,6 +38,7 @@ pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
     let registry = Arc::new(app.registry()?);
     let panel = begin::panel(&app, &registry, &args.run, &ROLES).await?;
     (FORMAT.check)(&value, &config, &panel.agents).map_err(CliError::usage)?;
+    look_for_lessons(&app, &registry, &args, &config, &mut input).await?;
     let prepared = Prepared::new(&app, registry, &args.run, (FORMAT.name, &input, config), (panel.agents, panel.chosen))?;
     if let Some(code) = prepared.foresee(&app, &args.run).await? {
         return Ok(code);
@@ -55,6 +59,30 @@ pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
         write_code(&desk, id, file).await?;
     }
     Ok(code)
+}
+
+/// Nothing is sent, and so nothing is found by meaning, where only that is asked for which would be sent.
+async fn look_for_lessons(
+    app: &App,
+    registry: &Arc<Registry>,
+    args: &SolveArgs,
+    config: &Value,
+    input: &mut Input,
+) -> Result<(), CliError> {
+    let config = Config::parse(config).map_err(CliError::usage)?;
+    if !args.run.dry_run && !args.run.estimate {
+        return wisdom::give(app, registry, &config, input).await;
+    }
+    let unsent = wisdom::foresee(app, registry, &config, input).await?;
+    if args.run.dry_run {
+        for text in &unsent {
+            output::print(&format!("{}\n\n", for_people(text)))?;
+        }
+        if !unsent.is_empty() && !app.global.quiet {
+            eprintln!("the lessons in what follows were found by words; those found by meaning are not known before");
+        }
+    }
+    Ok(())
 }
 
 /// What was typed, as changes of settings.

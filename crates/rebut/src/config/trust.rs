@@ -26,6 +26,7 @@ pub fn check(layers: &[Layer], origin: &Origin) -> Result<(), CliError> {
             let hint = "a project's file must not have reviews run, and paid for, whenever a coding agent works in it";
             return Err(CliError::usage(message).hint(hint));
         }
+        check_embeddings(layer, &project, layers.iter().filter(|layer| !layer.is_project).find_map(embeddings))?;
         for (name, data) in &project.providers {
             check_provider(name, data, &user).map_err(|(key, host)| {
                 let message = format!("{}: provider `{name}` would send the key in {key} to {host}", layer.path.display());
@@ -42,6 +43,29 @@ pub fn check(layers: &[Layer], origin: &Origin) -> Result<(), CliError> {
         }
     }
     Ok(())
+}
+
+/// The lessons of all debates go to the embedding model, also those of other projects: no project chooses it, or moves the provider it is at.
+fn check_embeddings(layer: &Layer, project: &ConfigFile, chosen: Option<&str>) -> Result<(), CliError> {
+    let refused = |what: String| {
+        let hint = "the lessons of all your debates are sent to that model, also those of other projects";
+        Err(CliError::usage(format!("{}: {what}", layer.path.display())).hint(hint))
+    };
+    if embeddings(layer).is_some() {
+        return refused("embeddings under [solve] is for your own configuration file only".to_owned());
+    }
+    let provider = chosen.and_then(|model| model.split(':').next()).unwrap_or_default();
+    match project.providers.get(provider) {
+        Some(data) if data.base_url.is_some() => {
+            refused(format!("[providers.{provider}] would move your embedding model to another address"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The embedding model that a file names.
+fn embeddings(layer: &Layer) -> Option<&str> {
+    layer.table.get("solve")?.get("embeddings")?.as_str()
 }
 
 /// What trust in a section is written as. It goes with the section's content: a changed one must be trusted anew.

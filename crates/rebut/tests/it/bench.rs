@@ -72,6 +72,48 @@ fn one_answer_is_scored_as_it_is_and_a_poll_by_what_most_programs_do() {
     assert_eq!(rebut.run(&["replay", "last"]).code, 0, "runs are replayed from the record");
 }
 
+/// One answer is wrong. The same agent in a debate writes the same, runs tests of its own, sees them fail, and mends it.
+#[test]
+fn solve_passes_what_one_answer_fails_because_code_really_ran() {
+    let mut rebut = Rebut::new();
+    rebut.set("PATH", "/usr/bin:/bin");
+    let tests = "assert f(2, 3) == 5\nassert f(-1, 1) == 0";
+    let record = json!({"id": "sum", "task": "Write f(a, b) that adds.", "language": "python", "entry": "f", "tests": tests});
+    rebut.write("own.jsonl", &record.to_string());
+    let code = |sign: &str| format!("def f(a, b):\n    return a {sign} b\n");
+    let draft =
+        |sign: &str| json!({"approach": "Plain.", "code": code(sign), "tests": "assert f(1, 2) == 3", "confidence": 0.9}).to_string();
+    let answer = json!({"code": code("-"), "calls": [], "confidence": 0.8, "summary": "Quickly written."});
+    let rated = |name: &str| {
+        json!({"candidate": name, "correctness": 1, "maintainability": 1, "performance": 1,
+            "security": 1, "test_coverage": 0.5, "reason": "Plain."})
+    };
+    let script = [
+        ("answer/generator", answer.to_string()),
+        ("self-evolvement 1/*", draft("-")),
+        ("self-evolvement 2/*", draft("+")),
+        ("rubric/judge", json!({"scores": [rated("C1"), rated("C2")]}).to_string()),
+        ("ballot/*", json!({"ranking": ["C1", "C2"], "confidence": 0.8, "reason": "Its tests hold."}).to_string()),
+    ];
+    rebut.write("script.md", &crate::rebut::script_of(&script));
+    let set = ["--set", "solve.phases=[\"self-evolvement\", \"convergence\"]", "--set", "solve.contrast=false"];
+    let args = ["bench", "custom", "own.jsonl", "-m", "script:script.md", "--arm", "single,solve", "--json"];
+    let report = rebut.json(0, &[&args[..], &set[..]].concat());
+    let verdicts = |arm: usize| &report["arms"][arm]["verdicts"];
+    assert_eq!((verdicts(0), verdicts(1)), (&json!({"failed": 1}), &json!({"passed": 1})), "{report}");
+    assert_eq!((&report["pairs"][0]["gained"], &report["pairs"][0]["lost"]), (&json!(1), &json!(0)), "{report}");
+    // Two wrote and mended, one rated, four voted.
+    assert_eq!((&report["arms"][0]["calls"], &report["arms"][1]["calls"]), (&json!(1), &json!(9)), "{report}");
+    let row = report["results"].as_array().and_then(|rows| rows.iter().find(|row| row["arm"] == "solve")).expect("a row");
+    let debate = rebut.json(0, &["show", row["debate"].as_str().expect("an id"), "--json"]);
+    assert_eq!(debate["result"]["candidates"][0]["own_tests_words"], "1 of 1 hold", "{debate}");
+    assert_eq!(
+        (&debate["result"]["hidden"], &debate["result"]["lessons_given"]),
+        (&Value::Null, &json!([])),
+        "nothing but the problem is told"
+    );
+}
+
 #[test]
 fn bad_data_arms_and_places_are_refused_before_anything_runs() {
     let rebut = installed();

@@ -35,3 +35,4 @@ mod solve;
 mod solve_killed;
 mod usage;
 mod vote;
+mod wisdom;

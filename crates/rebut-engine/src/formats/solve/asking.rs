@@ -389,7 +389,7 @@ fn known(input: &Input, clarified: &[Clarification]) -> String {
     part("Clarified before the work", &clarified_text(clarified));
     part(
         "Lessons of earlier debates that may help",
-        &input.lessons.iter().map(|lesson| format!("- {}\n", on_one_line(lesson))).collect::<String>(),
+        &input.lessons.iter().map(|lesson| format!("- {}\n", on_one_line(&lesson.told()))).collect::<String>(),
     );
     text.truncate(text.trim_end().len());
     if text.is_empty() { "(no tests are given, and nothing else is known)".to_owned() } else { text }

@@ -151,7 +151,7 @@ async fn patch(debate: &Debate, case: &Case, ledger: &mut Ledger, round: u32, ow
     candidate.take(said.reply.code, &said.turn);
     tested.enter(candidate);
     mark_patched(candidate, &mended);
-    ledger.record(debate, &patching, &case.input.language, owner, None).await
+    ledger.record(debate, &patching, case, owner, None).await
 }
 
 fn mark_patched(candidate: &mut Candidate, mended: &[String]) {

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     clean::{for_people, on_one_line},
     event::ClaimId,
-    facts::CodeRecorded,
+    facts::{CodeMetrics, CodeRecorded},
     moves::{red_blue::AttackState, reflect::Reflected},
     record::Hash,
 };
@@ -45,6 +45,8 @@ pub struct Candidate {
     pub attempts_ended: String,
     /// Whether an attempt failed before one passed.
     pub recovered: bool,
+    /// What a linter found in the code as it stands; `None` where none looked.
+    pub lints: Option<u32>,
     /// What its author made of failures.
     pub reflections: Vec<Reflected>,
     /// What others hold against it.
@@ -115,7 +117,7 @@ impl Candidate {
     pub fn take(&mut self, code: String, turn: &Arc<str>) {
         self.before = std::mem::replace(&mut self.code, code);
         self.turn = turn.clone();
-        (self.own, self.given) = (Evidence::NoTests, Evidence::NoTests);
+        (self.own, self.given, self.lints) = (Evidence::NoTests, Evidence::NoTests, None);
     }
 
     /// The fact that is recorded of the code as it stands.
@@ -132,7 +134,7 @@ impl Candidate {
             code: self.code.clone(),
             tests: self.given.count().or_else(|| self.own.count()),
             quality,
-            metrics: metrics(&self.code),
+            metrics: CodeMetrics { lints: self.lints, ..metrics(&self.code) },
             diff,
         }
     }

@@ -8,6 +8,7 @@ use crate::{
     sandbox::{LANGUAGES, Style},
     topology::Kind,
     voting,
+    wisdom::{Given, Search},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,7 +46,10 @@ pub struct Input {
     pub answers: Vec<GivenAnswer>,
     /// Lessons of earlier debates that may help here.
     #[serde(default)]
-    pub lessons: Vec<String>,
+    pub lessons: Vec<Given>,
+    /// How they were looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lessons_search: Option<Search>,
 }
 
 impl Input {
@@ -189,8 +193,17 @@ pub struct Config {
     pub voting: String,
     /// Whether tests are sought on which candidates differ.
     pub contrast: bool,
-    /// Whether lessons are drawn.
+    /// Whether lessons are drawn, and those of earlier debates given.
     pub lessons: bool,
+    /// The model that compares lessons by meaning, `provider:model`; empty for none, then by words.
+    #[serde(default)]
+    pub embeddings: String,
+    /// A lesson must be nearer to the task than this.
+    #[serde(default = "usual_similarity")]
+    pub similarity: f64,
+    /// Whether versions of the code are looked at by a linter, where there is one.
+    #[serde(default)]
+    pub lints: bool,
     /// Phases after which a person must approve.
     pub gates: Vec<Phase>,
     /// How long that is waited for.
@@ -205,6 +218,11 @@ pub struct Config {
     pub tools: Tools,
     /// Commands run on candidates.
     pub hooks: Hooks,
+}
+
+/// For journals of before.
+fn usual_similarity() -> f64 {
+    0.4
 }
 
 /// The commands behind tools, as lists of words; an empty one is not there.
@@ -251,7 +269,12 @@ impl Config {
                 return Err(format!("{key} must be {least} to {most}, not {value}"));
             }
         }
-        for (key, value) in [("clarification_confidence", config.clarification_confidence), ("give_up_below", config.give_up_below)] {
+        let shares = [
+            ("clarification_confidence", config.clarification_confidence),
+            ("give_up_below", config.give_up_below),
+            ("similarity", config.similarity),
+        ];
+        for (key, value) in shares {
             if !(0.0..=1.0).contains(&value) {
                 return Err(format!("{key} must be 0 to 1, not {value}"));
             }
@@ -299,6 +322,8 @@ mod tests {
             ("hooks", json!({"post-lunch": ["true"]})),
             ("gate_minutes", json!(0)),
             ("seconds_per_run", json!(0)),
+            ("similarity", json!(1.5)),
+            ("lints", json!("yes")),
             ("surprise", json!(1)),
         ];
         for (key, value) in bad {

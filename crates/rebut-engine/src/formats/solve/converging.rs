@@ -54,7 +54,7 @@ pub async fn converge(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Resu
     let owner = choice.owner.clone();
     let words = format!("{} won: {}", ledger.of(&owner).map_or("nobody", |one| one.label.as_str()), choice.by);
     ledger.choice = Some(choice);
-    ledger.record(debate, &step("convergence", Phase::Convergence, 3), &case.input.language, &owner, quality).await?;
+    ledger.record(debate, &step("convergence", Phase::Convergence, 3), case, &owner, quality).await?;
     Ok(Happened { words, as_expected: true })
 }
 

@@ -130,7 +130,7 @@ pub async fn optimize(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Resu
                 for claim in candidate.claims.iter_mut().filter(|claim| reply.fixed.iter().any(|name| is_named(name, &claim.id))) {
                     claim.mended = true;
                 }
-                ledger.record(debate, &optimizing, &case.input.language, &agent, None).await?;
+                ledger.record(debate, &optimizing, case, &agent, None).await?;
             }
             Err(broken) => {
                 refused += 1;

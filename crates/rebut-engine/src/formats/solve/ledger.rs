@@ -5,6 +5,7 @@ use super::{
     candidates::{Candidate, labels},
     case::{Input, Phase},
     evidence::Evidence,
+    lints::Linter,
     replies::Rated,
 };
 use crate::{
@@ -12,14 +13,15 @@ use crate::{
     error::Halt,
     event::Event,
     moves::{clarify::Clarification, contrast::Difference},
-    sandbox::{Job, Style, Tests, Work},
+    record::Hash,
+    sandbox::{Command, Job, Style, Tests, Work},
     tools::Toolbox,
     voting::Count,
 };
 use futures_util::future::join_all;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Where the debate stands.
 #[derive(Default)]
@@ -47,6 +49,10 @@ pub struct Ledger {
     /// Why nothing could run, where that is so.
     pub refused: Option<String>,
     versions: u32,
+    /// What a linter found, by the hash of the code: the same code is looked at once.
+    linted: BTreeMap<[u8; 32], Option<u32>>,
+    /// Whether there turned out to be no linter here.
+    unlinted: bool,
     /// Attacks so far.
     pub attacks: u32,
 }
@@ -154,13 +160,34 @@ impl Ledger {
     }
 
     /// Records somebody's code as it stands, under the step it came with.
-    pub async fn record(&mut self, debate: &Debate, step: &Step, language: &str, owner: &str, quality: Option<f64>) -> Result<(), Halt> {
+    pub async fn record(&mut self, debate: &Debate, step: &Step, case: &Case, owner: &str, quality: Option<f64>) -> Result<(), Halt> {
         let version = self.versions + 1;
+        let Some(code) = self.of(owner).map(|candidate| candidate.code.clone()) else { return Ok(()) };
+        let linting = Step { name: format!("lint {version}"), ..step.clone() };
+        let lints = self.lint(debate, case, &linting, owner, code).await?;
         let Some(candidate) = self.of_mut(owner) else { return Ok(()) };
-        let recorded = candidate.recorded(version, language, quality);
+        candidate.lints = lints;
+        let recorded = candidate.recorded(version, &case.input.language, quality);
         let place = step.place(Some(&candidate.owner));
         self.versions = version;
         debate.note(place, Event::CodeRecorded(Arc::new(recorded))).await
+    }
+
+    /// What a linter finds in a code; `None` when there is none, or it could not be had. Nothing else depends on it.
+    async fn lint(&mut self, debate: &Debate, case: &Case, step: &Step, owner: &str, code: String) -> Result<Option<u32>, Halt> {
+        let hash = Hash::of(code.as_bytes()).0;
+        let linter = Linter::of(&case.input.language, &case.config).filter(|_| !self.unlinted);
+        let Some(linter) = linter else { return Ok(None) };
+        if let Some(known) = self.linted.get(&hash) {
+            return Ok(*known);
+        }
+        let job = case.job(code, Work::Command(Command { argv: linter.argv.clone(), files: Vec::new() }));
+        let completed = debate.run(step, owner, &job).await?;
+        // A machine without it will not have it for the next version either.
+        self.unlinted = completed.result().is_err();
+        let found = completed.result().ok().and_then(|ran| linter.count(ran));
+        self.linted.insert(hash, found);
+        Ok(found)
     }
 
     /// Runs tests at one step, each owner's at the same time; in the order in which they were given. Blank tests are none, and nothing runs.

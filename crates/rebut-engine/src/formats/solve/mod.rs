@@ -10,6 +10,7 @@ mod converging;
 mod debating;
 pub mod evidence;
 mod ledger;
+mod lints;
 mod metrics;
 pub(crate) mod reading;
 pub mod replies;

@@ -12,6 +12,7 @@ use crate::{
     formats::Reading,
     report::write_panel,
     view::{TurnState, View},
+    wisdom::Search,
 };
 use serde::Deserialize;
 use std::fmt::Write;
@@ -87,8 +88,9 @@ pub fn evidence_lines(result: &SolveResult) -> Vec<String> {
         lines.push(format!("refused: {}", shortened(&on_one_line(refusal), 160)));
     }
     for lesson in &result.lessons_given {
-        lines.push(format!("given: {}", shortened(&on_one_line(lesson), 160)));
+        lines.push(format!("given: {}", shortened(&on_one_line(&lesson.shown()), 240)));
     }
+    lines.extend(result.lessons_search.as_ref().and_then(Search::words));
     for lesson in &result.lessons_drawn {
         lines.push(format!("learned: {}", shortened(&on_one_line(&lesson.lesson), 160)));
     }
@@ -107,7 +109,7 @@ fn attack_words(one: &CandidateResult) -> String {
 fn lines_so_far(view: &View) -> Vec<String> {
     let version = |code: &std::sync::Arc<crate::facts::CodeRecorded>| {
         let tests = code.tests.map_or_else(|| "nothing ran".to_owned(), |count| format!("{} of {} hold", count.passed, count.total));
-        format!("version {} by {}: {tests}", code.version, on_one_line(&code.candidate))
+        format!("version {} by {}: {tests}; {}", code.version, on_one_line(&code.candidate), code.metrics.words())
     };
     view.code.iter().map(version).collect()
 }
@@ -174,7 +176,10 @@ fn write_phases(text: &mut String, result: &SolveResult) {
         let _ = writeln!(text, "\n- refused: {}", for_markdown(refusal));
     }
     for lesson in &result.lessons_given {
-        let _ = writeln!(text, "\n- lesson given: {}", for_markdown(lesson));
+        let _ = writeln!(text, "\n- lesson given: {}", for_markdown(&lesson.shown()));
+    }
+    if let Some(words) = result.lessons_search.as_ref().and_then(Search::words) {
+        let _ = writeln!(text, "\n- {}", for_markdown(&words));
     }
     for lesson in &result.lessons_drawn {
         let _ = writeln!(
@@ -196,6 +201,9 @@ fn write_candidate(text: &mut String, one: &CandidateResult, owners_were_asked: 
     }
     text.push('\n');
     let _ = writeln!(text, "- tests of its author: {}", for_markdown(&one.own_tests_words));
+    if let Some(lints) = one.lints {
+        let _ = writeln!(text, "- a linter found {}", many(lints as usize, "thing"));
+    }
     if let Some(quality) = one.quality {
         let _ = writeln!(text, "- rated {quality:.3} by the judge");
     }

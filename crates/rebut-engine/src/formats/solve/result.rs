@@ -13,6 +13,7 @@ use crate::{
     facts::TestCount,
     moves::{clarify::Clarification, contrast::Difference, red_blue::AttackState, reflect::Reflected},
     voting::Count,
+    wisdom::{Given, Search},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,7 +54,10 @@ pub struct SolveResult {
     /// What was asked and answered before the work.
     pub clarified: Vec<Clarification>,
     /// Lessons of earlier debates that were given.
-    pub lessons_given: Vec<String>,
+    pub lessons_given: Vec<Given>,
+    /// How they were looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lessons_search: Option<Search>,
     /// Lessons that were drawn.
     pub lessons_drawn: Vec<Drawn>,
     /// What hooks said.
@@ -81,6 +85,9 @@ pub struct CandidateResult {
     pub tests_words: String,
     /// Its author's own tests in words.
     pub own_tests_words: String,
+    /// What a linter found in it; missing where none looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lints: Option<u32>,
     /// Attempts against the given tests.
     pub attempts: u32,
     /// Why there was no further one.
@@ -119,6 +126,7 @@ pub(super) fn of(case: &Case, ledger: &Ledger, hidden: &Evidence) -> SolveResult
         refusals: ledger.refusals.clone(),
         clarified: ledger.clarified.clone(),
         lessons_given: case.input.lessons.clone(),
+        lessons_search: case.input.lessons_search.clone(),
         lessons_drawn: ledger.lessons.clone(),
         hooks: ledger.hooks.clone(),
         phases: ledger.phases.clone(),
@@ -135,6 +143,7 @@ fn candidate(one: &Candidate, ledger: &Ledger, owners_answer: bool) -> Candidate
         tests: one.given.count(),
         tests_words: one.given.words(),
         own_tests_words: one.own.words(),
+        lints: one.lints,
         attempts: one.attempts,
         attempts_ended: one.attempts_ended.clone(),
         reflections: one.reflections.clone(),

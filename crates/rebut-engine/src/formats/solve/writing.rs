@@ -79,7 +79,7 @@ async fn run_tests(debate: &Debate, case: &Case, ledger: &mut Ledger, step: &Ste
 
 async fn record_all(debate: &Debate, case: &Case, ledger: &mut Ledger, step: &Step, owners: &[Arc<str>]) -> Result<(), Halt> {
     for owner in owners {
-        ledger.record(debate, step, &case.input.language, owner, None).await?;
+        ledger.record(debate, step, case, owner, None).await?;
     }
     Ok(())
 }
