@@ -51,8 +51,7 @@ mod tests {
     use crate::sandbox::LANGUAGES;
 
     fn ran(end: End, stdout: &str, stderr: &str) -> Ran {
-        let (stdout, stderr) = (stdout.to_owned(), stderr.to_owned());
-        Ran { tier: 1, memory_bound: "none".to_owned(), end, ms: 1, stdout, stderr, tests: Vec::new(), distrust: None }
+        Ran { stdout: stdout.to_owned(), stderr: stderr.to_owned(), ..Ran::plain(end, []) }
     }
 
     #[test]
