@@ -162,6 +162,11 @@ impl Started {
         }
     }
 
+    /// The process's number.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Ends it at once, as a power cut of the process would.
     pub fn kill(mut self) {
         self.child.kill().expect("a process to kill");
