@@ -163,9 +163,15 @@ mod system {
     }
 
     fn processes(marks: &Marks) -> BTreeMap<u32, Process> {
-        let own = std::process::id();
+        let own = line_of(std::process::id());
         let numbers = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        numbers.filter(|number| *number != own && *number > 1).filter_map(|number| Some((number, process(number, marks)?))).collect()
+        numbers.filter(|number| !own.contains(number) && *number > 1).filter_map(|number| Some((number, process(number, marks)?))).collect()
+    }
+
+    /// A process and all above it: the shell we were started from may work in any directory.
+    fn line_of(process: u32) -> Vec<u32> {
+        let parent = |number: &u32| stat(*number)?.get(PARENT)?.parse().ok().filter(|parent| *parent > 1);
+        std::iter::successors(Some(process), parent).collect()
     }
 
     /// The child, whoever is marked, whoever is in the group of one of them, and all their children.

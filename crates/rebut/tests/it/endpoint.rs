@@ -83,7 +83,7 @@ async fn a_dry_run_prints_every_byte_and_sends_none() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_form_names_the_setting_to_change() {
     let refusal = r#"{"error":{"message":"Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."}}"#;
-    let server = OpenAiServer::start(|_, _| Behaviour::json(400, refusal)).await.expect("a server");
+    let server = OpenAiServer::start(move |_, _| Behaviour::json(400, refusal)).await.expect("a server");
     let output = configured(&server).run(ASK);
     let setting = "; set structured = \"object\" or \"none\" for the provider mine)\n";
     assert!(output.stdout.contains(setting), "{}{}", output.stdout, output.stderr);
