@@ -160,6 +160,18 @@ pub fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
     }
 }
 
+/// A reason at most `limit` characters long, without what stands in brackets at its end: that says what to do about it, and is kept whole.
+pub fn shortened_reason(text: &str, limit: usize) -> Cow<'_, str> {
+    let mut hints = text.len();
+    while let Some(at) = text[..hints].rfind(" (").filter(|_| text[..hints].ends_with(')')) {
+        hints = at;
+    }
+    match shortened(&text[..hints], limit) {
+        Cow::Borrowed(_) => Cow::Borrowed(text),
+        Cow::Owned(cut) => Cow::Owned(cut + &text[hints..]),
+    }
+}
+
 /// JSON text whose strings hold no raw control character that a terminal could obey.
 pub fn json_for_terminal(json: &str) -> Cow<'_, str> {
     // JSON has control characters only inside strings (besides its own white space), so escaping them keeps its meaning.
@@ -240,6 +252,21 @@ mod tests {
         ];
         for (given, expected) in rows {
             assert_eq!(for_people(given), expected, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn a_reason_that_is_cut_keeps_what_to_do() {
+        let rows = [
+            ("short (do this)", 20, "short (do this)"),
+            ("much too long a text", 10, "much too…"),
+            ("much too long a text (do this)", 10, "much too… (do this)"),
+            ("much too long (in brackets) a text (do this) (wait 3 s)", 10, "much too… (do this) (wait 3 s)"),
+            ("much too long (never closed", 10, "much too…"),
+            ("", 10, ""),
+        ];
+        for (text, limit, expected) in rows {
+            assert_eq!(shortened_reason(text, limit), expected, "{text}");
         }
     }
 

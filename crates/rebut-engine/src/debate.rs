@@ -8,7 +8,6 @@ use crate::{
     clock::Clock,
     error::{Halt, TooLate},
     event::{Event, GateDecided, GateOpened, Limits, RoundCompleted, RoundStarted, Started, TurnCompleted},
-    family::family_of,
     journal::{Commit, Entry, Journal, Memory, RecordedTurn},
     lanes::Lanes,
     model::{Deltas, Fault, FaultKind, Model},
@@ -20,11 +19,12 @@ use crate::{
     sandbox::Sandbox,
     secrets::Scrubber,
     store::Durability,
+    substitution::{Answered, substitutions},
     turn::{Exchange, Told},
 };
 use futures_util::future::join_all;
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -63,7 +63,8 @@ pub(crate) struct SaidSoFar {
     pub(crate) steps: HashSet<String>,
     /// With the round and the step they belong to: steps that run side by side end in any order.
     pub(crate) absences: Vec<(u32, String, Absence)>,
-    pub(crate) substitutions: Vec<Substitution>,
+    /// Who answered, by turn.
+    pub(crate) answered: BTreeMap<Arc<str>, Answered>,
     pub(crate) rounds: u32,
 }
 
@@ -431,29 +432,27 @@ impl Debate {
         }
     }
 
-    /// Notes it when another model answered for an agent's own.
-    pub(crate) fn note_substitution(&self, agent: &Agent, completed: &TurnCompleted) {
-        // A turn copied into a fork was answered by whoever the origin asked.
-        if completed.model == agent.model || completed.copied_from.is_some() {
-            return;
-        }
-        let mut others = self.agents().iter().filter(|other| other.name != agent.name);
-        let substitution = Substitution {
-            agent: agent.name.to_string(),
-            turn: completed.turn.to_string(),
-            from: agent.model.to_string(),
-            to: completed.model.to_string(),
-            // Two agents on one family are one voice.
-            diversity_lost: others.any(|other| family_of(&other.model) == family_of(&completed.model)),
+    /// Notes who answered a turn.
+    pub(crate) fn note_answer(&self, agent: &Agent, completed: &TurnCompleted) {
+        let answered = Answered {
+            agent: agent.name.clone(),
+            planned: agent.model.clone(),
+            model: completed.model.clone(),
+            copied: completed.copied_from.is_some(),
         };
-        self.lock_said().substitutions.push(substitution);
+        self.lock_said().answered.insert(completed.turn.clone(), answered);
+    }
+
+    /// The model behind what counts of a turn: of its clarification, where there was one.
+    pub(crate) fn answered_by(&self, turn: &str) -> Option<Arc<str>> {
+        let said = self.lock_said();
+        let answered = said.answered.get(format!("{turn}/clarify").as_str()).or_else(|| said.answered.get(turn));
+        answered.map(|answered| answered.model.clone())
     }
 
     /// Everybody who was answered for by another model, in order of turns.
     pub(crate) fn substitutions(&self) -> Vec<Substitution> {
-        let mut all = self.lock_said().substitutions.clone();
-        all.sort_by(|a, b| a.turn.cmp(&b.turn));
-        all
+        substitutions(&self.lock_said().answered)
     }
 
     pub(crate) fn note_absences<'a>(&self, step: &Step, new: impl IntoIterator<Item = &'a Absence>) {

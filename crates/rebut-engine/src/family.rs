@@ -43,11 +43,18 @@ pub fn family_of(model: &str) -> Cow<'_, str> {
 /// Providers that are not models: what they say has no family.
 const NO_MODELS: &[&str] = &["human", "rehearsal", "script"];
 
-/// The families of a panel, each once, in the order of its agents.
-pub fn families(agents: &[Agent]) -> Vec<String> {
+/// Whose voice it is: an agent's name, and the model that speaks for it.
+pub type Voice<'a> = (&'a str, &'a str);
+
+/// The voices of a panel as it is planned. Who really answered may be others: see [`crate::view::View::voices`].
+pub fn planned(agents: &[Agent]) -> Vec<Voice<'_>> {
+    agents.iter().map(|agent| (&*agent.name, &*agent.model)).collect()
+}
+
+/// The families of models, each once, in the order of the voices.
+pub fn families(voices: &[Voice<'_>]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for agent in agents.iter().filter(|agent| !NO_MODELS.contains(&agent.provider())) {
-        let family = family_of(&agent.model);
+    for family in voices.iter().filter_map(|(_, model)| own_family(model)) {
         if !found.iter().any(|known| *known == family) {
             found.push(family.into_owned());
         }
@@ -55,11 +62,23 @@ pub fn families(agents: &[Agent]) -> Vec<String> {
     found
 }
 
-/// The family that every judge of a panel of several is of, if there is one.
-pub fn only_family(agents: &[Agent]) -> Option<String> {
-    let all_models = agents.len() > 1 && agents.iter().all(|agent| !NO_MODELS.contains(&agent.provider()));
-    let mut families = families(agents);
-    (all_models && families.len() == 1).then(|| families.remove(0))
+/// The family that all of several agents speak through, if there is one.
+pub fn only_family(voices: &[Voice<'_>]) -> Option<String> {
+    let several = voices.iter().any(|(agent, _)| *agent != voices[0].0);
+    let all_models = voices.iter().all(|(_, model)| own_family(model).is_some());
+    let mut families = families(voices);
+    (several && all_models && families.len() == 1).then(|| families.remove(0))
+}
+
+/// Whether two models are of one family, and so one voice.
+pub fn are_kin(one: &str, other: &str) -> bool {
+    own_family(one).is_some_and(|family| own_family(other) == Some(family))
+}
+
+/// The family of what is a model at all.
+fn own_family(model: &str) -> Option<Cow<'_, str>> {
+    let provider = model.split_once(':').map_or(model, |(provider, _)| provider);
+    (!NO_MODELS.contains(&provider)).then(|| family_of(model))
 }
 
 /// `gpt4` and `llama3` are named gpt and llama; `solo3` is not o3.
@@ -105,14 +124,31 @@ mod tests {
             (&["anthropic:claude-x", "human:"], &["claude"], None),
             (&["rehearsal", "script:a.md"], &[], None),
         ];
-        let role = crate::agent::Role::built_in("risk").expect("a role");
+        let names = ["risk", "value", "effort"];
         for (models, expected, only) in rows {
-            let agents: Vec<Agent> = models.iter().map(|model| role.played_by(*model)).collect();
+            let voices: Vec<Voice<'_>> = names.into_iter().zip(models.iter().copied()).collect();
             assert_eq!(
-                (families(&agents), only_family(&agents).as_deref()),
+                (families(&voices), only_family(&voices).as_deref()),
                 (expected.iter().map(|f| (*f).to_owned()).collect(), only),
                 "{models:?}"
             );
+        }
+        let one_agent = [("risk", "openai:gpt-5"), ("risk", "openai:gpt-4o")];
+        assert_eq!(only_family(&one_agent), None, "one agent that was answered for twice is no panel");
+        assert_eq!(only_family(&[]), None, "nobody answered");
+    }
+
+    #[test]
+    fn kin_are_models_of_one_family() {
+        let rows = [
+            ("openai:gpt-5", "openrouter:openai/gpt-4o", true),
+            ("openai:gpt-5", "anthropic:claude-x", false),
+            ("ollama:nameless", "ollama:nameless", true),
+            ("script:s.md", "script:s.md", false),
+            ("human", "human", false),
+        ];
+        for (one, other, expected) in rows {
+            assert_eq!(are_kin(one, other), expected, "{one} {other}");
         }
     }
 }

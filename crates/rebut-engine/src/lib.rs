@@ -45,6 +45,7 @@ pub mod seal;
 pub mod secrets;
 pub mod stopping;
 pub mod store;
+mod substitution;
 pub mod tools;
 pub mod topology;
 pub mod triage;

@@ -13,6 +13,11 @@ pub trait Model: Send + Sync + 'static {
     /// Asks once.
     async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault>;
 
+    /// Why nothing may be sent to it at this turn, if so. Looked at before a call is put on record; such a turn counts as no call.
+    fn hindrance(&self, _turn: &str, _agent: &Agent) -> Option<Fault> {
+        None
+    }
+
     /// Exactly what `ask` would send, for `--dry-run`, with secrets blanked.
     fn wire(&self, request: &Request<'_>) -> String {
         format!("{}\n\n{}", request.prompt.system, request.prompt.user)
@@ -314,7 +319,8 @@ pub struct Delta {
     pub text: String,
 }
 
-/// The side channel for partial text of one debate; silent when nobody listens.
+/// The side channel for partial text of one debate. Whether there is one is said when the desk is made, before any request: who listens
+/// later, and when, changes nothing of what is sent.
 #[derive(Clone, Default)]
 pub struct Deltas(Option<broadcast::Sender<Delta>>);
 
@@ -324,9 +330,9 @@ impl Deltas {
         Self(Some(broadcast::Sender::new(capacity)))
     }
 
-    /// Whether it is worth streaming.
+    /// Whether answers are asked for piece by piece.
     pub fn wanted(&self) -> bool {
-        self.0.as_ref().is_some_and(|sender| sender.receiver_count() > 0)
+        self.0.is_some()
     }
 
     /// Hands on a piece of text.

@@ -114,7 +114,7 @@ impl<'a> Exchange<'a> {
             Ok(reply) => reply,
             Err(fault) => return Ok(Err(absence(agent, &turn, fault.kind, &fault.message))),
         };
-        self.debate.note_substitution(agent, &first);
+        self.debate.note_answer(agent, &first);
         let problem = match extract(&first.text, check) {
             Ok(found) => return Ok(Ok(Said { agent: agent.name.clone(), turn, reply: found.reply })),
             Err(problem) => problem,
@@ -139,7 +139,10 @@ impl<'a> Exchange<'a> {
             debate.journal.append(intent.into_iter().collect(), debate.journal.commit_before_call().await).await?;
         }
         Ok(match exchange.reply().await? {
-            Ok(reply) => extract(&reply.text, check).map(|found| found.reply),
+            Ok(reply) => {
+                debate.note_answer(self.agent, &reply);
+                extract(&reply.text, check).map(|found| found.reply)
+            }
             Err(fault) => Err(format!("{problem}; then, asked to clarify: {fault}")),
         })
     }
@@ -207,11 +210,11 @@ impl<'a> Exchange<'a> {
             };
         }
         let tries = match fault.kind.remedy() {
+            Remedy::Skip => return Next::GiveUp,
             _ if !failure.sent => 0,
             Remedy::Retry => debate.limits.attempts,
             Remedy::RetryOnce => debate.limits.attempts.min(2),
             Remedy::Fallback => 1,
-            Remedy::Skip => return Next::GiveUp,
         };
         let fallback = self.others_after(&attempt.model).next();
         let spared = debate.lanes.spared(&attempt.model);

@@ -7,6 +7,7 @@ use crate::{
     facts::{
         CodeRecorded, Conflict, LessonRecorded, MergeRecorded, PersonaRecorded, ReflectionRecorded, Ruling, ScoreAdjusted, ToolCalled,
     },
+    family::Voice,
     model::{Fault, FaultKind, Usage},
     outcome::{Absence, Ending, Outcome},
     record::Record,
@@ -15,7 +16,7 @@ use crate::{
     topology,
 };
 use serde::Serialize;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// A debate as its journal tells it so far.
 #[derive(Clone, Debug, Default)]
@@ -118,8 +119,10 @@ pub struct TurnView {
     pub agent: Arc<str>,
     /// Round.
     pub round: u32,
-    /// Who was asked.
+    /// Who was asked; once it answered, who the provider says answered.
     pub model: String,
+    /// Who was asked last, by the name it is asked under.
+    pub asked: Arc<str>,
     /// When it was first asked.
     pub asked_at: Arc<str>,
     /// Requests made.
@@ -202,6 +205,13 @@ impl View {
             }
         }
         last
+    }
+
+    /// Who answered so far, and through which model: after fallbacks not always the planned one. Each pair once.
+    pub fn voices(&self) -> Vec<Voice<'_>> {
+        let mut seen = BTreeSet::new();
+        let answered = self.turns.iter().filter(|turn| turn.state == TurnState::Done).map(|turn| (&*turn.agent, &*turn.asked));
+        answered.filter(|voice| seen.insert(*voice)).collect()
     }
 
     /// Takes in one more record. Kinds this program does not know are passed over.
@@ -326,6 +336,7 @@ impl View {
             Event::TurnStarted(started) => {
                 let turn = self.turn_mut(&started.turn, record);
                 turn.model = started.model.to_string();
+                turn.asked = started.model;
                 turn.calls += 1;
                 turn.state = TurnState::Thinking;
                 turn.possibly_paid_twice |= started.possibly_paid_twice;
@@ -341,6 +352,7 @@ impl View {
                 let TurnCompleted { turn: name, model, answered_by, text, usage, ms, copied_from, .. } = Arc::unwrap_or_clone(completed);
                 let turn = self.turn_mut(&name, record);
                 turn.model = answered_by.unwrap_or_else(|| model.to_string());
+                turn.asked = model;
                 (turn.text, turn.usage, turn.ms, turn.state) = (text, usage, ms, TurnState::Done);
                 turn.copied = copied_from.is_some();
             }

@@ -45,7 +45,8 @@ impl Registry {
             prompt: &prompt,
             schema: &Schema::of::<Ready>(),
             time_left: PATIENCE,
-            deltas: &Deltas::default(),
+            // As debates ask: what is tried here is what they will do.
+            deltas: &Deltas::with_capacity(1),
         };
         let answer = within(model.ask(request)).await?;
         match extract::<Ready>(&answer.text, &|_| Ok(())) {

@@ -8,6 +8,7 @@ use crate::{
     script::{Script, ScriptModel},
 };
 use rebut_engine::{
+    family::are_kin,
     model::{Fault, FaultKind, Model, Models, Price},
     nearest::nearest,
 };
@@ -164,9 +165,10 @@ impl Registry {
         if let Some(model) = scripts.get(&path) {
             return Ok(model.clone());
         }
-        let unusable = |why: String| Fault::new(FaultKind::Unavailable, format!("script {file}: {why}"));
-        let bytes = fs::read(&path).map_err(|error| unusable(format!("cannot be read ({error})")))?;
-        let script = Script::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
+        // A name or a file that is wrong is a mistake to mend, not somebody who is away.
+        let unusable = |kind, why: String| Fault::new(kind, format!("script {file}: {why}"));
+        let bytes = fs::read(&path).map_err(|error| unusable(FaultKind::NotFound, format!("cannot be read ({error})")))?;
+        let script = Script::parse(&bytes).map_err(|error| unusable(FaultKind::BadRequest, error.to_string()))?;
         let model = Arc::new(ScriptModel::new(file, script));
         scripts.insert(path, model.clone());
         Ok(model)
@@ -201,7 +203,7 @@ impl Registry {
 
     /// The endpoint of that name, if nothing is missing to ask it.
     pub(crate) fn endpoint(&self, provider: &str) -> Result<Arc<Endpoint>, Fault> {
-        let known = self.endpoints.get(provider).ok_or_else(|| self.unknown(provider))?;
+        let known = self.endpoints.get(provider).ok_or_else(|| self.unknown(provider, provider))?;
         known.check_key(provider)?;
         Ok(known.endpoint.clone())
     }
@@ -218,14 +220,35 @@ impl Registry {
         Ok(client)
     }
 
-    fn unknown(&self, provider: &str) -> Fault {
+    /// Nobody is called so; `name` is all that was written.
+    fn unknown(&self, provider: &str, name: &str) -> Fault {
         let mut known: Vec<&str> = self.endpoints.keys().chain(self.others.keys()).map(String::as_str).chain(["script"]).collect();
         known.sort_unstable();
         known.dedup();
-        let meant = nearest(provider, known.iter().copied()).map(|meant| format!("; did you mean `{meant}`?"));
+        let meant = self.offering(name).map(|provider| format!("{provider}:{name}"));
+        let meant = meant.or_else(|| nearest(provider, known.iter().copied()).map(str::to_owned));
+        let meant = meant.map(|meant| format!("; did you mean `{meant}`?"));
         let meant = meant.unwrap_or_else(|| "; models are written PROVIDER:MODEL.".to_owned());
         let message = format!("unknown provider `{provider}`{meant} Known: {}", known.join(", "));
         Fault::new(FaultKind::NotFound, message)
+    }
+}
+
+impl Registry {
+    /// The provider that has a model of that name, as far as tables tell: by its own name, else by the family of what it usually asks.
+    fn offering(&self, model: &str) -> Option<&str> {
+        let usual = |known: &KnownEndpoint| known.auto_model.clone().unwrap_or_default();
+        let has = |known: &KnownEndpoint| known.endpoint.prices.contains_key(model) || usual(known) == model;
+        // Who passes on the models of others has a slash in their names.
+        let is_kin = |known: &KnownEndpoint| !usual(known).contains('/') && are_kin(&usual(known), model) && !usual(known).is_empty();
+        let found = self.endpoints.iter().find(|(_, known)| has(known)).or_else(|| self.endpoints.iter().find(|(_, known)| is_kin(known)));
+        found.map(|(name, _)| name.as_str())
+    }
+
+    /// Providers whose key is set, but none of whose models is named as the usual one: the auto panel cannot ask them.
+    pub fn nameless(&self) -> Vec<&str> {
+        let ready = self.endpoints().filter(|endpoint| endpoint.key_env.is_some() && endpoint.is_ready);
+        ready.filter(|endpoint| endpoint.auto_model.is_none()).map(|endpoint| endpoint.name).collect()
     }
 }
 
@@ -240,7 +263,7 @@ impl Models for Registry {
         }
         match self.endpoints.get(provider) {
             Some(known) => self.endpoint_model(provider, known, model),
-            None => Err(self.unknown(provider)),
+            None => Err(self.unknown(provider, name)),
         }
     }
 }

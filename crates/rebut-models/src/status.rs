@@ -10,8 +10,9 @@ pub fn kind_of(status: u16) -> FaultKind {
         429 | 529 => FaultKind::RateLimited,
         402 => FaultKind::Quota,
         401 | 403 => FaultKind::Auth,
-        // A redirect is never followed (the key would go with it), so there is nothing at this address either.
-        300..=399 | 404 | 405 | 410 => FaultKind::NotFound,
+        // A redirect is never followed (the key would go with it): nobody answers at this address.
+        300..=399 => FaultKind::Unavailable,
+        404 | 405 | 410 => FaultKind::NotFound,
         // The server gave up waiting, was busy with the same, or was not ready: it may do better next time.
         408 | 409 | 425 => FaultKind::Server,
         400..=499 => FaultKind::BadRequest,

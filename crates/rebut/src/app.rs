@@ -24,6 +24,10 @@ use std::{
     sync::Arc,
 };
 
+/// Answers are asked for piece by piece, whatever the command, its flags and the terminal: what is sent is known before, and a dry run shows
+/// it. It costs nothing, and who answers slowly is told from who is gone.
+pub const STREAMS: bool = true;
+
 /// What a command works with.
 pub struct App {
     /// Flags every command has.
@@ -46,7 +50,8 @@ impl App {
         let origin = origin(global)?;
         let config = Config::load(&origin, set)?;
         let place = Place::find(global, &config)?;
-        let clis = Arc::new(Clis::new(&config.clis, &environment).map_err(|fault| CliError::usage(fault.message))?);
+        let clis = Clis::new(&config.clis, &environment).map_err(|fault| CliError::usage(fault.message))?;
+        let clis = Arc::new(clis.kept_by(this_program()?));
         Ok(Self { global: global.clone(), origin, config, clis, place, keeps: true })
     }
 
@@ -76,15 +81,24 @@ impl App {
 
     /// A desk over another store, or other models than the registry's.
     pub fn desk_over(&self, store: Arc<dyn Store>, registry: &Registry, models: Arc<dyn Models>) -> Result<Desk, CliError> {
+        self.clear_left();
         let options = DeskOptions {
             seal: Some(self.place.seal()?),
             secrets: self.secrets(registry),
             calls_per_provider: self.config.defaults.calls_per_provider.unwrap_or(DeskOptions::default().calls_per_provider),
-            stream_deltas: true,
+            stream_deltas: STREAMS,
             sandbox: Arc::new(sandbox()?),
             ..DeskOptions::default()
         };
         Ok(Desk::with_options(store, models, options))
+    }
+
+    /// Ends the agent programs that a killed process left, if any.
+    pub fn clear_left(&self) {
+        let calls = self.clis.clear_left();
+        if calls > 0 && !self.global.quiet {
+            eprintln!("cleared up: what agent programs of a process that was killed had left ({calls} calls)");
+        }
     }
 
     /// What to type to go on with a debate that met a limit.
@@ -105,8 +119,11 @@ impl App {
 
 /// The sandbox of this machine, whose inner stage is this very program.
 pub fn sandbox() -> Result<BubbleSandbox, CliError> {
-    let program = std::env::current_exe().map_err(|error| CliError::failed(format!("this program cannot find itself: {error}")))?;
-    Ok(BubbleSandbox::new(rebut_sandbox::Inner { program, args: vec![rebut_sandbox::INNER.to_owned()] }))
+    Ok(BubbleSandbox::new(rebut_sandbox::Inner { program: this_program()?, args: vec![rebut_sandbox::INNER.to_owned()] }))
+}
+
+fn this_program() -> Result<PathBuf, CliError> {
+    std::env::current_exe().map_err(|error| CliError::failed(format!("this program cannot find itself: {error}")))
 }
 
 /// Who is at the keyboard, for the record.

@@ -36,13 +36,39 @@ impl fmt::Display for Source {
     }
 }
 
+/// Who can be asked, and who nearly could.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Everybody who can be asked, in order of preference.
+    pub candidates: Vec<Candidate>,
+    /// Providers whose key is set, but of which nobody knows which model to ask.
+    pub nameless: Vec<String>,
+}
+
+impl Found {
+    /// Why the rehearsal plays, where nobody can be asked.
+    pub fn nobody(&self) -> String {
+        let why = match self.nameless.is_empty() {
+            true => "no key, no agent and no local server found".to_owned(),
+            false => self.nameless.iter().map(|provider| which_model(provider)).collect::<Vec<_>>().join("; "),
+        };
+        format!("{why}: rehearsal (built in, not a model)")
+    }
+}
+
+/// What is missing at a provider whose key is set.
+pub fn which_model(provider: &str) -> String {
+    let name = on_one_line(provider);
+    format!("the key of {name} is set, but no model: write auto_model under [providers.{name}], or name one with -m {name}:MODEL")
+}
+
 /// Everybody who can be asked: keys, then agent programs, then servers.
-pub async fn candidates(registry: &Registry, clis: &Clis) -> Vec<Candidate> {
+pub async fn candidates(registry: &Registry, clis: &Clis) -> Found {
     among(registry, clis, &registry.servers().await)
 }
 
 /// The same, with servers that were asked already.
-pub fn among(registry: &Registry, clis: &Clis, servers: &[Server]) -> Vec<Candidate> {
+pub fn among(registry: &Registry, clis: &Clis, servers: &[Server]) -> Found {
     let candidate = |source| move |model| Candidate { model, source };
     let keyed = registry.keyed_models().into_iter().map(candidate(Source::Key));
     let signed_in = clis.found().into_iter().filter(|cli| cli.signed_in == Some(true));
@@ -51,7 +77,10 @@ pub fn among(registry: &Registry, clis: &Clis, servers: &[Server]) -> Vec<Candid
     let longest = servers.iter().filter_map(|server| server.models.as_ref()).map(Vec::len).max().unwrap_or(0);
     let installed = (0..longest)
         .flat_map(|turn| servers.iter().filter_map(move |server| Some(format!("{}:{}", server.name, server.models.as_ref()?.get(turn)?))));
-    keyed.chain(signed_in).chain(installed.map(candidate(Source::Server))).collect()
+    Found {
+        candidates: keyed.chain(signed_in).chain(installed.map(candidate(Source::Server))).collect(),
+        nameless: registry.nameless().into_iter().map(str::to_owned).collect(),
+    }
 }
 
 /// The best panel of that size beside those who are seated already: each known family once, then models whose family nobody knows, then

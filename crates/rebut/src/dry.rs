@@ -1,11 +1,12 @@
 //! Models that show what they would send, and send nothing; and what that says about the whole debate.
 
 use crate::{
+    app::STREAMS,
     error::CliError,
     estimate::{Estimate, Speaker},
 };
 use rebut_engine::{
-    Desk, Start,
+    Desk, DeskOptions, Start,
     budget::Caps,
     event::Limits,
     formats::Format,
@@ -25,7 +26,8 @@ pub struct Unsent {
 /// Runs the real format over models that only show. Gives the requests of its first round.
 pub async fn run(models: Arc<dyn Models>, start: Start) -> Result<Vec<Unsent>, CliError> {
     let requests: Arc<Mutex<Vec<Unsent>>> = Arc::default();
-    let desk = Desk::new(Arc::new(MemoryStore::new()), Arc::new(Shown { models, requests: requests.clone() }));
+    let options = DeskOptions { stream_deltas: STREAMS, ..DeskOptions::default() };
+    let desk = Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(Shown { models, requests: requests.clone() }), options);
     desk.run(Start { limits: start.limits.map(unreached), ..start }).await?;
     Ok(std::mem::take(&mut *requests.lock().unwrap_or_else(PoisonError::into_inner)))
 }

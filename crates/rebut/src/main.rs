@@ -35,9 +35,12 @@ mod workspace;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Before anything else: in a sandbox this executable is its keeper, and nothing more.
+    // Before anything else: in a sandbox this executable is its keeper, and nothing more; so it is beside agent programs.
     if std::env::args_os().nth(1).is_some_and(|word| word == rebut_sandbox::INNER) {
         return rebut_sandbox::inner_main(std::env::args_os().skip(2).map(|word| word.to_string_lossy().into_owned()));
+    }
+    if std::env::args_os().nth(1).is_some_and(|word| word == rebut_models::cli::KEEPER) {
+        return rebut_models::cli::keeper_main(std::env::args_os().skip(2).map(|word| word.to_string_lossy().into_owned()));
     }
     let cli = cli::parse();
     if !matches!(cli.command, Some(cli::Command::Hook(_))) {

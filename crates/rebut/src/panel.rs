@@ -1,7 +1,7 @@
 //! Who takes part: a panel from the configuration, models from the command line, or whatever this machine has.
 
 use crate::{
-    auto::{self, Candidate},
+    auto::{self, Found},
     cli::PanelArgs,
     config::{Config, Member},
     error::CliError,
@@ -39,7 +39,7 @@ fn wanted<'a>(args: &'a PanelArgs, config: &'a Config) -> Option<&'a str> {
 }
 
 /// Puts a panel together. `available` are models found on this machine, in order of preference; `usual` the roles when nobody says otherwise.
-pub fn choose(args: &PanelArgs, config: &Config, project: &Path, available: Vec<Candidate>, usual: &[&str]) -> Result<Panel, CliError> {
+pub fn choose(args: &PanelArgs, config: &Config, project: &Path, available: Found, usual: &[&str]) -> Result<Panel, CliError> {
     let wanted = wanted(args, config);
     let (everybody, single) = split_models(&args.models)?;
     if let (Some(name), false) = (&args.panel, args.judges.is_empty()) {
@@ -113,14 +113,14 @@ fn seat(roles: &[String], models: &[String]) -> Vec<Member> {
 }
 
 /// Named judges keep their model; the others get what was found, families the named ones lack first.
-fn found(roles: &[String], available: Vec<Candidate>, single: &[Named]) -> (Vec<Member>, String) {
+fn found(roles: &[String], available: Found, single: &[Named]) -> (Vec<Member>, String) {
     let unnamed: Vec<String> = roles.iter().filter(|role| !is_named(role, single)).cloned().collect();
-    if unnamed.is_empty() || available.is_empty() {
-        let why = if unnamed.is_empty() { "" } else { "no key, no agent and no local server found: rehearsal (built in, not a model)" };
-        return (seat(roles, &["rehearsal".to_owned()]), why.to_owned());
+    if unnamed.is_empty() || available.candidates.is_empty() {
+        let why = if unnamed.is_empty() { String::new() } else { available.nobody() };
+        return (seat(roles, &["rehearsal".to_owned()]), why);
     }
     let taken: Vec<&str> = single.iter().map(|(_, model)| model.as_str()).collect();
-    let picked = auto::pick(available, unnamed.len(), &taken);
+    let picked = auto::pick(available.candidates, unnamed.len(), &taken);
     let models: Vec<String> = picked.iter().map(|candidate| candidate.model.clone()).collect();
     let mut found = seat(&unnamed, &models).into_iter();
     let members = roles.iter().map(|role| match single.iter().find(|(judge, _)| judge == role) {

@@ -4,7 +4,7 @@ pub mod arms;
 
 use crate::paint::Paint;
 use rebut_engine::{
-    clean::{on_one_line, shortened},
+    clean::{on_one_line, shortened, shortened_reason},
     event::{Position, Started},
     family::only_family,
     formats::{Format, Reading, decide, weights::Weights},
@@ -27,7 +27,7 @@ pub fn result(view: &View, kept: bool, go_on: Option<&str>, paint: Paint) -> Str
     if started.rehearsal {
         let _ = writeln!(text, "{}", paint.attention(REHEARSAL));
     }
-    if let Some(family) = only_family(&started.agents) {
+    if let Some(family) = only_family(&view.voices()) {
         let label = format!("all judges are of one family ({}): they may err together", on_one_line(&family));
         let _ = writeln!(text, "{}", paint.attention(&label));
     }
@@ -198,7 +198,7 @@ fn write_round(text: &mut String, view: &View, round: &RoundView, paint: Paint) 
             text,
             "  {}  {}",
             padded(&absence.agent, width),
-            paint.bad(&format!("missing: {} ({})", absence.reason, shortened(&on_one_line(&absence.detail), 90)))
+            paint.bad(&format!("missing: {} ({})", absence.reason, shortened_reason(&on_one_line(&absence.detail), 90)))
         );
     }
 }
@@ -298,7 +298,7 @@ fn write_ends(text: &mut String, view: &View, outcome: &Outcome, paint: Paint) {
             absence.agent,
             absence.reason,
             absence.turn,
-            shortened(&on_one_line(&absence.detail), 120)
+            shortened_reason(&on_one_line(&absence.detail), 120)
         );
     }
     for other in &outcome.substituted {

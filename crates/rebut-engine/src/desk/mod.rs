@@ -33,9 +33,12 @@ use crate::{
 use serde_json::Value;
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
-use tokio::sync::{broadcast, watch as channel};
+use tokio::{
+    sync::{broadcast, watch as channel},
+    task::AbortHandle,
+};
 
 /// Starts, resumes, watches, steers and keeps debates. Cheap to clone.
 #[derive(Clone)]
@@ -65,6 +68,8 @@ struct Live {
     journal: Arc<Journal>,
     steer: Arc<channel::Sender<Steer>>,
     deltas: Deltas,
+    task: Arc<OnceLock<AbortHandle>>,
+    ended: channel::Receiver<Option<Result<Arc<Outcome>, DeskError>>>,
 }
 
 /// What a desk is made of besides a store and models.
@@ -233,6 +238,19 @@ impl Desk {
     /// How many debates run in this process.
     pub fn live(&self) -> usize {
         self.inner.live().len()
+    }
+
+    /// Ends at once whatever runs here, without a word in any journal: what is on record stays and can be gone on with. When this
+    /// returns, nothing of it is left, agent programs included.
+    pub async fn stop_all(&self) {
+        let all: Vec<Live> = self.inner.live().drain().map(|(_, live)| live).collect();
+        for task in all.iter().filter_map(|live| live.task.get()) {
+            task.abort();
+        }
+        for mut live in all {
+            // The other end is the last thing of a run that is dropped.
+            while live.ended.changed().await.is_ok() {}
+        }
     }
 
     /// A debate as its journal tells it.

@@ -18,7 +18,11 @@ use crate::{
     store::{Claim, Durability},
     view,
 };
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 use tokio::{sync::watch as channel, time::Instant};
 
 /// The program's name and version, as journals hold it.
@@ -192,17 +196,21 @@ impl Desk {
     ) -> Running {
         let (steer, steered) = channel::channel(Steer::Run);
         let deltas = if self.inner.stream_deltas { Deltas::with_capacity(256) } else { Deltas::default() };
-        let live = Live { journal: journal.clone(), steer: Arc::new(steer), deltas: deltas.clone() };
+        let (end, ended) = channel::channel(None);
+        let task: Arc<OnceLock<_>> = Arc::default();
+        let live =
+            Live { journal: journal.clone(), steer: Arc::new(steer), deltas: deltas.clone(), task: task.clone(), ended: ended.clone() };
         self.inner.live().insert(id, live);
         self.listen_elsewhere();
         let debate = self.debate(id, started, models, journal, steered, deltas, None, same_prompts);
-        let (end, ended) = channel::channel(None);
         let inner = self.inner.clone();
-        tokio::spawn(async move {
+        let spawned = tokio::spawn(async move {
+            let end = end;
             let result = drive(format, debate).await;
             inner.live().remove(&id);
             end.send_replace(Some(result));
         });
+        task.get_or_init(|| spawned.abort_handle());
         Running { id, ended }
     }
 

@@ -32,6 +32,12 @@ impl<A, B> Exchange<A, B> {
         self.sides.iter().all(|side| side.argued.is_some() && side.answered.is_some())
     }
 
+    /// The turns at which something was said.
+    pub fn turns(&self) -> impl Iterator<Item = &str> {
+        let argued = self.sides.iter().filter_map(|side| side.argued.as_ref().map(|said| &*said.turn));
+        argued.chain(self.sides.iter().filter_map(|side| side.answered.as_ref().map(|said| &*said.turn)))
+    }
+
     /// Who could not speak, and why.
     pub fn absent(&self) -> impl Iterator<Item = &Absence> {
         self.sides.iter().filter_map(|side| side.missing.as_ref())

@@ -4,7 +4,8 @@ use crate::{
     agent::Agent,
     debate::{Ask, Debate, Said, Step},
     error::Halt,
-    family::{families, family_of},
+    family::are_kin,
+    moves::exchange::Exchange,
     outcome::Absence,
     reply::Reply,
 };
@@ -101,10 +102,12 @@ pub async fn in_both_orders<R: Comparison>(
     }
 }
 
-/// Whether a judge's model is of the family of one of those it judges. Scripts, people and the rehearsal have none.
-pub fn judges_own_family<'a>(judge: &Agent, sides: impl IntoIterator<Item = &'a Agent>) -> bool {
-    let family = families(std::slice::from_ref(judge));
-    sides.into_iter().any(|side| family.iter().any(|family| *family == family_of(&side.model)))
+/// Whether the model that judged is of the family of one that it judged: by who really answered, also for somebody else. Scripts, people
+/// and the rehearsal have no family.
+pub fn judged_own_family<R: Comparison, A, B>(debate: &Debate, judged: &Judged<R>, exchanged: &Exchange<A, B>) -> bool {
+    let judges: Vec<_> = judged.said().filter_map(|(_, said)| debate.answered_by(&said.turn)).collect();
+    let mut sides = exchanged.turns().filter_map(|turn| debate.answered_by(turn));
+    sides.any(|side| judges.iter().any(|judge| are_kin(judge, &side)))
 }
 
 #[cfg(test)]
@@ -121,22 +124,6 @@ mod tests {
     impl Comparison for Place {
         fn better(&self) -> Option<usize> {
             self.0
-        }
-    }
-
-    #[test]
-    fn only_models_have_a_family_to_judge() {
-        let agent = |model: &str| crate::agent::Role::built_in("risk").expect("a role").played_by(model);
-        let rows = [
-            ("openai:gpt-5", ["openrouter:openai/gpt-4o", "anthropic:claude-x"], true),
-            ("openai:gpt-5", ["anthropic:claude-x", "mistral:large"], false),
-            ("ollama:nameless", ["ollama:nameless", "ollama:other"], true),
-            ("script:s.md", ["script:s.md", "script:s.md"], false),
-            ("rehearsal", ["rehearsal", "rehearsal"], false),
-            ("human", ["human", "openai:gpt-5"], false),
-        ];
-        for (judge, sides, expected) in rows {
-            assert_eq!(judges_own_family(&agent(judge), &sides.map(agent)), expected, "{judge} of {sides:?}");
         }
     }
 

@@ -30,7 +30,7 @@ pub struct Document {
     pub degraded: Vec<Absence>,
     /// Whose model could not answer, and who answered instead.
     pub substituted: Vec<Substitution>,
-    /// The families of the panel's models; one only means that they may err together.
+    /// The families of the models that answered; one only means that they may err together.
     pub families: Vec<String>,
     /// The format's own result.
     pub result: Value,
@@ -69,7 +69,7 @@ pub fn document(view: &View) -> Option<Document> {
         summary: outcome.map(|outcome| outcome.summary.clone()).unwrap_or_default(),
         degraded: outcome.map(|outcome| outcome.degraded.clone()).unwrap_or_default(),
         substituted: outcome.map(|outcome| outcome.substituted.clone()).unwrap_or_default(),
-        families: families(&started.agents),
+        families: families(&view.voices()),
         result: outcome.map(|outcome| outcome.result.clone()).unwrap_or_default(),
         robustness: robustness(view),
         usage: view.spent(),

@@ -41,7 +41,7 @@ pub fn transcript(view: &View) -> String {
         text.push('\n');
     }
     write_panel(&mut text, &started.agents, |agent| agent.stance.to_string());
-    if let Some(family) = only_family(&started.agents) {
+    if let Some(family) = only_family(&view.voices()) {
         let _ = writeln!(text, "\nAll judges are of one family ({}): they may err together.", for_markdown(&family));
     }
     write_topology(&mut text, view);

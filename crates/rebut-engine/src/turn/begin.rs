@@ -49,11 +49,12 @@ impl<'a> Exchange<'a> {
     /// Waits until the call may leave, and records that it does. A fault says why it cannot in the time there is: then nothing
     /// was sent.
     pub(super) async fn begin(&mut self, attempt: &Attempt, time: &mut TurnTime) -> Result<Result<(), Fault>, Halt> {
-        if let Some(fault) = self.unsent(attempt) {
-            return Ok(Err(fault));
-        }
         let mut seat = None;
         loop {
+            // Again after every wait: what hinders a call may have come meanwhile.
+            if let Some(fault) = self.unsent(attempt) {
+                return Ok(Err(fault));
+            }
             let hold = self.hold(attempt, time).await?;
             self.debate.check_steering()?;
             let hindrance = match self.leave(attempt, seat.take()) {
@@ -84,7 +85,10 @@ impl<'a> Exchange<'a> {
     /// Why nothing can be sent to that model at all.
     fn unsent(&self, attempt: &Attempt) -> Option<Fault> {
         let in_replay = self.debate.recording.as_ref().and_then(|recording| recording.unsent(&self.turn, attempt.number).cloned());
-        in_replay.or_else(|| self.debate.model(&attempt.model).err())
+        in_replay.or_else(|| match self.debate.model(&attempt.model) {
+            Ok(model) => model.hindrance(&self.turn, self.agent),
+            Err(fault) => Some(fault),
+        })
     }
 
     /// The most a call may use; `None` where nothing is capped.

@@ -3,7 +3,6 @@
 use super::{
     Cli, Clis,
     data::OutputData,
-    place::Place,
     reading::Reader,
     running::{self, Limits},
 };
@@ -97,7 +96,7 @@ impl Cli {
     /// A program that does not tell its version is used without.
     async fn ask_version(&self) -> Option<String> {
         let args = self.data.version_args.as_deref()?;
-        let place = Place::make(&self.temp, &[]).ok()?;
+        let place = self.place(&[]).ok()?;
         let paths = place.paths();
         let mut command = Command::new(self.program().ok()?);
         command.args(args).current_dir(place.dir()).env_clear();
@@ -105,7 +104,7 @@ impl Cli {
         command.envs([("HOME", &paths.home), ("TMPDIR", &paths.tmp)]).env("TERM", "dumb").env("NO_COLOR", "1");
         let limits = Limits { total: VERSION_LIMIT, idle: VERSION_LIMIT, grace: Duration::ZERO };
         let text = OutputData::default();
-        let finished = running::run(command, None, limits, Reader::new(&text)).await.ok()?;
+        let finished = running::run(command, paths.mark(), None, limits, Reader::new(&text)).await.ok()?;
         version_in(&finished.reader.text())
     }
 }

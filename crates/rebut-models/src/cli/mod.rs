@@ -4,6 +4,8 @@
 mod data;
 mod failing;
 mod found;
+mod keeper;
+mod leftover;
 mod pick;
 mod place;
 mod plan;
@@ -14,7 +16,9 @@ mod tree;
 
 pub use data::{Arg, CliData, Format, Home, OutputData, Pick, Stdin, UsageAt, built_in};
 pub use found::CliInfo;
+pub use keeper::{KEEPER, keeper_main};
 
+use keeper::Keeper;
 use place::{Paths, Place};
 use reading::Reader;
 use rebut_engine::{
@@ -34,6 +38,8 @@ use tokio::{process::Command, sync::OnceCell};
 /// Every CLI by name.
 pub struct Clis {
     clis: BTreeMap<String, Arc<Cli>>,
+    temp: PathBuf,
+    keeper: Arc<Keeper>,
 }
 
 /// One CLI with what it may see of our environment.
@@ -45,6 +51,7 @@ struct Cli {
     passed: BTreeMap<String, String>,
     user_home: Option<String>,
     temp: PathBuf,
+    keeper: Arc<Keeper>,
     /// Everything it is given that is not known to be harmless.
     secrets: Vec<String>,
     /// Blanks them.
@@ -66,13 +73,26 @@ impl Clis {
             let known = all.remove(name).unwrap_or_default();
             all.insert(name.clone(), known.changed_by(data));
         }
-        let none = CliData::default();
+        let (none, keeper) = (CliData::default(), Arc::new(Keeper::default()));
+        let temp = variable("TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from);
         let clis = all.into_iter().map(|(name, data)| {
             // What is compiled in is no secret.
             let configured = &config.get(&name).unwrap_or(&none).env;
-            Ok((name.clone(), Arc::new(Cli::new(name, data, configured, variable)?)))
+            Ok((name.clone(), Arc::new(Cli::new(name, data, configured, variable, (&temp, &keeper))?)))
         });
-        Ok(Self { clis: clis.collect::<Result<_, Fault>>()? })
+        Ok(Self { clis: clis.collect::<Result<_, Fault>>()?, temp: temp.clone(), keeper })
+    }
+
+    /// The same, kept by `program`: an executable that calls [`keeper_main`] when its first argument is [`KEEPER`]. Then nothing that was
+    /// started here lives on when this process is killed.
+    pub fn kept_by(self, program: PathBuf) -> Self {
+        self.keeper.is(program);
+        self
+    }
+
+    /// Ends what calls of other processes, which are gone, left behind; says of how many. For those who were killed together with their keeper.
+    pub fn clear_left(&self) -> usize {
+        leftover::clear(&self.temp)
     }
 
     /// The model behind `NAME` or `NAME/MODEL`.
@@ -104,6 +124,7 @@ impl Cli {
         data: CliData,
         configured: &BTreeMap<String, String>,
         variable: &dyn Fn(&str) -> Option<String>,
+        (temp, keeper): (&Path, &Arc<Keeper>),
     ) -> Result<Self, Fault> {
         let is_inside = |path: &str| Path::new(path.trim_start_matches("~/")).components().all(|part| matches!(part, Component::Normal(_)));
         if let Some(path) = data.files.keys().find(|path| !is_inside(path)) {
@@ -124,7 +145,8 @@ impl Cli {
             scrubber: Scrubber::new(secrets.iter().cloned()),
             secrets,
             user_home: variable("HOME"),
-            temp: variable("TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from),
+            temp: temp.to_owned(),
+            keeper: keeper.clone(),
             version: OnceCell::new(),
             name,
             data,
@@ -148,16 +170,22 @@ impl Cli {
         }
     }
 
+    /// Where a call runs, with somebody who clears up if we cannot.
+    fn place(&self, context_files: &[String]) -> Result<Place, Fault> {
+        self.keeper.start(&self.temp);
+        Place::make(&self.temp, context_files)
+    }
+
     /// One call, from an empty directory to none.
     async fn ask(&self, model: Option<&str>, request: &Request<'_>) -> Result<Answer, Fault> {
         let program = self.program()?;
-        let mut place = Place::make(&self.temp, self.data.context_files.as_deref().unwrap_or_default())?;
+        let mut place = self.place(self.data.context_files.as_deref().unwrap_or_default())?;
         let plan = self.plan(model, request, &place.paths())?;
         place.fill(&plan)?;
         let mut command = Command::new(program);
         command.args(&plan.args).env_clear().envs(&plan.env).current_dir(place.dir());
         let reader = Reader::new(&self.data.output);
-        let run = running::run(command, plan.stdin, self.limits(request.time_left), reader).await;
+        let run = running::run(command, place.paths().mark(), plan.stdin, self.limits(request.time_left), reader).await;
         let finished = run.map_err(|error| self.not_started(&error))?;
         if let Some(file) = place.changed() {
             let message = format!("its agent changed {file}, which holds its instructions; what it says this turn is not trusted");
@@ -178,8 +206,9 @@ impl Model for CliModel {
     }
 
     fn wire(&self, request: &Request<'_>) -> String {
-        match self.cli.plan(self.model.as_deref(), request, &Paths::shown()) {
-            Ok(plan) => self.cli.shown(&plan),
+        let paths = Paths::shown(&self.cli.temp);
+        match self.cli.plan(self.model.as_deref(), request, &paths) {
+            Ok(plan) => self.cli.shown(&plan, &paths),
             Err(fault) => fault.to_string(),
         }
     }

@@ -4,13 +4,14 @@ use super::{
     Cli,
     data::{Arg, Home, Stdin},
     place::Paths,
+    running::MARK,
 };
 use rebut_engine::{
     clean,
     model::{Fault, FaultKind, Request},
     secrets::BLANK,
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 /// One call of a CLI, before anything is started.
 pub(super) struct Plan {
@@ -118,6 +119,8 @@ impl Cli {
         let mut env: BTreeMap<String, String> = fixed.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         env.extend(self.passed.clone());
         env.extend(self.data.env.iter().filter_map(|(name, text)| Some((name.clone(), filled(text, values)?))));
+        // Last: nobody may take it away, since all processes of a call are found by it.
+        env.insert(MARK.to_owned(), paths.mark().to_owned());
         env
     }
 
@@ -146,13 +149,18 @@ impl Cli {
         }
     }
 
-    /// A plan for people: everything exact but the values of variables.
-    pub(super) fn shown(&self, plan: &Plan) -> String {
-        let argv: Vec<String> = plan.args.iter().map(|arg| quoted(arg)).collect();
-        let env: Vec<String> = plan.env.keys().map(|name| format!("{name}={BLANK}")).collect();
-        let mut text = format!("{} {}\n\nenvironment: {}\n", quoted(&self.command), argv.join(" "), env.join(" "));
+    /// A plan for people: everything exact but secrets.
+    pub(super) fn shown(&self, plan: &Plan, paths: &Paths) -> String {
+        let program = self.program().map_or_else(|_| self.command.clone(), |path| path.to_string_lossy().into_owned());
+        let argv: Vec<String> = std::iter::once(&program).chain(&plan.args).map(|arg| quoted(arg)).collect();
+        let is_secret = |value: &str| self.secrets.iter().any(|secret| secret == value.trim());
+        let value = |value: &str| if is_secret(value) { BLANK.to_owned() } else { quoted(value) };
+        let env: Vec<String> = plan.env.iter().map(|(name, text)| format!("{name}={}", value(text))).collect();
+        let mut text = format!("{}\n\nenvironment, and nothing else:\n{}\n", argv.join(" "), env.join("\n"));
+        text.push_str(&format!("\ndirectory {} (new for each call, with other letters at its end; removed after it)\n", paths.dir));
         for file in &plan.files {
-            text.push_str(&format!("\nfile {}/{}:\n{}\n", file.place.name(), file.path, file.text));
+            let path: PathBuf = [&paths.root, file.place.name(), &file.path].into_iter().filter(|part| !part.is_empty()).collect();
+            text.push_str(&format!("\nfile {}:\n{}\n", path.display(), file.text));
         }
         match &plan.stdin {
             Some(stdin) => text.push_str(&format!("\nstandard input ({} bytes):\n{stdin}", stdin.len())),

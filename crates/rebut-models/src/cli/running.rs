@@ -58,12 +58,18 @@ const DRAIN: Duration = Duration::from_millis(500);
 /// Starts the program and stays until it has said all, or one of its limits is passed. When this returns, or is dropped,
 /// none of its processes is left.
 ///
-/// The command's working directory must be a fresh one of this run alone: whoever works in it is taken for a descendant.
-pub(super) async fn run<'a>(mut command: Command, stdin: Option<String>, limits: Limits, reader: Reader<'a>) -> io::Result<Finished<'a>> {
+/// The command's working directory must be a fresh one of this run alone: whoever works in it is taken for a descendant. So is whoever
+/// has `mark` as its [`MARK`].
+pub(super) async fn run<'a>(
+    mut command: Command,
+    mark: &str,
+    stdin: Option<String>,
+    limits: Limits,
+    reader: Reader<'a>,
+) -> io::Result<Finished<'a>> {
     let directory =
         command.as_std().get_current_dir().map(Path::to_owned).ok_or_else(|| io::Error::other("no working directory is set"))?;
-    let mark = rebut_engine::prompt::Fence::random_marker();
-    command.env(MARK, &mark).stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+    command.env(MARK, mark).stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     #[cfg(unix)]
     command.process_group(0);

@@ -92,13 +92,23 @@ impl Tree {
         let _ = self.child.start_kill();
         // Reaps the child; until it is gone there is something to wait for.
         let is_gone = !matches!(self.child.try_wait(), Ok(None));
-        let scan = system::kill_descendants(leader, &self.marks);
+        let scan = system::kill_descendants(Some(leader), &self.marks);
         let is_clear = scan.killed == 0 && (!scan.is_unclear || began.elapsed() >= UNCLEAR);
         let is_over = (is_gone && is_clear) || began.elapsed() >= KILLING;
         if is_over {
             self.leader = None;
         }
         is_over
+    }
+}
+
+/// Kills whoever has that `NAME=VALUE` in its environment or works in that directory, with all their descendants: what somebody else's run
+/// left. Takes as long as needed, but no more than what cannot be killed is worth.
+pub(super) fn kill_marked(variable: String, directory: PathBuf) {
+    let marks = Marks { variable, pipes: Vec::new(), directory, not_before: 0 };
+    let began = Instant::now();
+    while system::kill_descendants(None, &marks).killed > 0 && began.elapsed() < KILLING {
+        thread::sleep(PAUSE);
     }
 }
 
@@ -135,7 +145,7 @@ mod system {
     }
 
     /// Kills every living process of this run. Needs `/proc`; elsewhere the group is all we know.
-    pub(super) fn kill_descendants(leader: u32, marks: &Marks) -> Scan {
+    pub(super) fn kill_descendants(leader: Option<u32>, marks: &Marks) -> Scan {
         let all = processes(marks);
         let found = descendants(leader, &all);
         for number in &found {
@@ -153,18 +163,23 @@ mod system {
     }
 
     fn processes(marks: &Marks) -> BTreeMap<u32, Process> {
-        let own = std::process::id();
+        let own = line_of(std::process::id());
         let numbers = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        numbers.filter(|number| *number != own && *number > 1).filter_map(|number| Some((number, process(number, marks)?))).collect()
+        numbers.filter(|number| !own.contains(number) && *number > 1).filter_map(|number| Some((number, process(number, marks)?))).collect()
     }
 
-    /// The child, whoever is marked or in its group, and all their children.
-    fn descendants(leader: u32, all: &BTreeMap<u32, Process>) -> Vec<u32> {
+    /// A process and all above it: the shell we were started from may work in any directory.
+    fn line_of(process: u32) -> Vec<u32> {
+        let parent = |number: &u32| stat(*number)?.get(PARENT)?.parse().ok().filter(|parent| *parent > 1);
+        std::iter::successors(Some(process), parent).collect()
+    }
+
+    /// The child, whoever is marked, whoever is in the group of one of them, and all their children.
+    fn descendants(leader: Option<u32>, all: &BTreeMap<u32, Process>) -> Vec<u32> {
         let mut found: Vec<u32> = Vec::new();
         loop {
-            let is_ours = |process: &Process| {
-                process.is_marked || process.group == leader || process.parent == leader || found.contains(&process.parent)
-            };
+            let is_known = |number: u32| leader == Some(number) || found.contains(&number);
+            let is_ours = |process: &Process| process.is_marked || is_known(process.group) || is_known(process.parent);
             let more: Vec<u32> =
                 all.iter().filter(|(number, process)| !found.contains(number) && is_ours(process)).map(|(number, _)| *number).collect();
             if more.is_empty() {
@@ -222,7 +237,7 @@ mod system {
 
     pub(super) fn kill_group(_leader: u32) {}
 
-    pub(super) fn kill_descendants(_leader: u32, _marks: &Marks) -> Scan {
+    pub(super) fn kill_descendants(_leader: Option<u32>, _marks: &Marks) -> Scan {
         Scan::default()
     }
 

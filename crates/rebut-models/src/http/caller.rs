@@ -15,7 +15,7 @@ use rebut_engine::{
 };
 use reqwest::{
     Client, Method, Request, Response, StatusCode, Url,
-    header::{CONTENT_ENCODING, HeaderMap},
+    header::{CONTENT_ENCODING, HeaderMap, LOCATION},
 };
 use std::{borrow::Cow, error::Error, fmt::Write as _, sync::Arc};
 
@@ -87,6 +87,9 @@ impl Caller {
     /// The endpoint answered with a status that is no success.
     pub async fn refused(&self, response: Response, deadlines: &Deadlines, model: &str) -> Fault {
         let status = response.status();
+        if status.is_redirection() {
+            return self.redirected(&response);
+        }
         let asked = status::retry_after_ms(response.headers());
         let packed = is_packed(response.headers());
         let body = Incoming::new(self, response, deadlines).read_some(MOST_READ).await;
@@ -94,6 +97,16 @@ impl Caller {
         let mut fault = self.classified(status.as_u16(), &reported, model);
         fault.retry_after_ms = asked.or(reported.retry_after_ms).filter(|_| fault.kind.is_passing());
         fault
+    }
+
+    /// The endpoint says that it is elsewhere. Only the host is told: what follows it may hold anything.
+    fn redirected(&self, response: &Response) -> Fault {
+        let location = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
+        let host = location.and_then(|location| response.url().join(location).ok()?.host_str().map(str::to_owned));
+        let to = host.map_or_else(String::new, |host| format!(" to {host}"));
+        let what = self.shown(&format!("{} is a redirect{to}, and redirects are not followed", response.status()));
+        let (name, hint) = (&self.endpoint.name, format!("check base_url of the provider {}", self.endpoint.name));
+        Fault::new(status::kind_of(response.status().as_u16()), format!("{name}: {what} ({hint})"))
     }
 
     /// An error inside an answer that calls itself a success.

@@ -5,7 +5,7 @@ use crate::key::Key;
 use rebut_engine::model::{Allowance, Price};
 use reqwest::{
     Url,
-    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -235,6 +235,7 @@ impl Endpoint {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
+        headers.insert(USER_AGENT, HeaderValue::from_static(concat!("rebut/", env!("CARGO_PKG_VERSION"))));
         for (name, value) in wire.headers {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }

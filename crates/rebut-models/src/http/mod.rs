@@ -53,7 +53,6 @@ pub fn client(connect: Duration) -> Result<Client, Fault> {
     // A provider somebody else installed before is as good.
     TLS.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
     Client::builder()
-        .user_agent(concat!("rebut/", env!("CARGO_PKG_VERSION")))
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
@@ -167,7 +166,6 @@ impl HttpModel {
 impl Model for HttpModel {
     async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
         let deadlines = Deadlines::start(request.time_left, &self.caller.endpoint.timeouts);
-        // Asked once: whoever listens may leave between two looks.
         let streamed = request.deltas.wanted();
         let call = self.caller.post(self.url(streamed), self.body(&request, streamed));
         let response = self.caller.send(call, &deadlines).await?;

@@ -94,6 +94,8 @@ async fn a_plain_answer_and_exactly_what_was_sent() {
         "{head}"
     );
     assert!(!wire.contains(KEY) && !wire.contains(HEADER_SECRET));
+    let agent = seen[0].header("user-agent").expect("who asks");
+    assert!(agent.starts_with("rebut/") && head.contains(&format!("\nuser-agent: {agent}")), "{agent}: {head}");
 }
 
 #[tokio::test]
@@ -166,7 +168,12 @@ async fn every_failure_has_its_class() {
         (400, error("blocked", "", "content_filter"), FaultKind::Refused, "blocked"),
         (403, json!({"error": "forbidden"}).to_string(), FaultKind::Auth, "forbidden"),
         (404, error("gone", "", ""), FaultKind::NotFound, "gone (model `m` at http://127.0.0.1:"),
-        (302, String::new(), FaultKind::NotFound, "302 Found"),
+        (
+            302,
+            String::new(),
+            FaultKind::Unavailable,
+            "302 Found is a redirect to 127.0.0.1, and redirects are not followed (check base_url of the provider test)",
+        ),
         (429, error("slow down", "requests", "rate_limit_exceeded"), FaultKind::RateLimited, "slow down"),
         (429, error("no money", "insufficient_quota", "x"), FaultKind::Quota, "no money"),
         (429, error("no money", "", "billing_hard_limit_reached"), FaultKind::Quota, "no money"),

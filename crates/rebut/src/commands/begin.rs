@@ -2,7 +2,7 @@
 
 use crate::{
     app::{App, user},
-    auto,
+    auto::{self, Found},
     budget::Budget,
     cli::RunArgs,
     dry,
@@ -38,7 +38,7 @@ pub struct Prepared {
 /// Who takes part: `usual` are the roles when nobody says otherwise. Searches the machine only if somebody lacks a model.
 pub async fn panel(app: &App, registry: &Registry, run: &RunArgs, usual: &[&str]) -> Result<panel::Panel, CliError> {
     let wants_auto = panel::wants_auto(&run.panel, &app.config, usual)?;
-    let available = if wants_auto { auto::candidates(registry, &app.clis).await } else { Vec::new() };
+    let available = if wants_auto { auto::candidates(registry, &app.clis).await } else { Found::default() };
     panel::choose(&run.panel, &app.config, &app.project(), available, usual)
 }
 

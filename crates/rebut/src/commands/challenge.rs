@@ -3,7 +3,7 @@
 use super::{ask::setting_of, begin::Prepared, follow};
 use crate::{
     app::App,
-    auto::{self, Candidate, Source},
+    auto::{self, Candidate, Found, Source},
     cli::{ChallengeArgs, GlobalArgs, PanelArgs},
     context,
     error::CliError,
@@ -104,16 +104,18 @@ async fn cast(app: &App, registry: &Registry, args: &PanelArgs) -> Result<panel:
         args.judges.insert(0, ROLES[0].to_owned());
     }
     if !panel::wants_auto(&args, &app.config, &ROLES)? {
-        return panel::choose(&args, &app.config, &app.project(), Vec::new(), &ROLES);
+        return panel::choose(&args, &app.config, &app.project(), Found::default(), &ROLES);
     }
     let (_, named) = panel::split_models(&args.models)?;
     let roles: Vec<String> = if args.judges.is_empty() { ROLES.map(str::to_owned).to_vec() } else { args.judges.clone() };
     let open: Vec<&str> = roles.iter().map(String::as_str).filter(|role| named.iter().all(|(known, _)| known != role)).collect();
-    let seated = seat(&open, auto::candidates(registry, &app.clis).await);
-    let chosen = words(&seated);
+    let found = auto::candidates(registry, &app.clis).await;
+    let nobody = found.nobody();
+    let seated = seat(&open, found.candidates);
+    let chosen = words(&seated).unwrap_or(nobody);
     args.models
         .extend(seated.iter().map(|(role, candidate)| format!("{role}={}", candidate.as_ref().map_or("rehearsal", |one| &one.model))));
-    let panel = panel::choose(&args, &app.config, &app.project(), Vec::new(), &ROLES)?;
+    let panel = panel::choose(&args, &app.config, &app.project(), Found::default(), &ROLES)?;
     Ok(panel::Panel { chosen, ..panel })
 }
 
@@ -152,10 +154,10 @@ fn seat<'a>(roles: &[&'a str], mut free: Vec<Candidate>) -> Vec<(&'a str, Option
     seats
 }
 
-/// One line for people: who was chosen.
-fn words(seats: &[(&str, Option<Candidate>)]) -> String {
+/// One line for people: who was chosen; nothing when there is nobody.
+fn words(seats: &[(&str, Option<Candidate>)]) -> Option<String> {
     if seats.iter().any(|(_, seat)| seat.is_none()) {
-        return "no key, no agent and no local server found: rehearsal (built in, not a model)".to_owned();
+        return None;
     }
     let named: Vec<String> = seats
         .iter()
@@ -166,7 +168,7 @@ fn words(seats: &[(&str, Option<Candidate>)]) -> String {
     families.sort();
     families.dedup();
     let many = if families.len() == 1 { "one family only".to_owned() } else { format!("{} families", families.len()) };
-    format!("cast: {}; {many}", named.join(" · "))
+    Some(format!("cast: {}; {many}", named.join(" · ")))
 }
 
 #[cfg(test)]

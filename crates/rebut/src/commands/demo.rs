@@ -2,7 +2,7 @@
 
 use super::follow;
 use crate::{
-    app::App,
+    app::{App, STREAMS},
     cli::{DemoArgs, GlobalArgs},
     error::CliError,
     output,
@@ -42,7 +42,7 @@ pub async fn run(global: &GlobalArgs, args: DemoArgs) -> Result<u8, CliError> {
     };
     let script = Script::parse(text.as_bytes()).map_err(|error| CliError::failed(error.to_string()))?;
     let models = Written(Arc::new(ScriptModel::new("demo", script)));
-    let options = DeskOptions { stream_deltas: true, ..DeskOptions::default() };
+    let options = DeskOptions { stream_deltas: STREAMS, ..DeskOptions::default() };
     let desk = Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(models), options);
     if !global.quiet {
         eprintln!(

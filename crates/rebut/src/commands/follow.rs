@@ -86,6 +86,7 @@ async fn watch(app: &App, desk: &Desk, running: &Running, args: &OutputArgs, int
             Some(delta) = next_delta(&mut deltas) => progress.delta(&delta),
             () = interrupts.next() => {
                 if interrupted {
+                    desk.stop_all().await;
                     progress.finish();
                     eprintln!("stopped; {}", how_to_go_on(app, running.id));
                     std::process::exit(Ending::Cancelled.exit_code().into());

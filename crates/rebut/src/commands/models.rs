@@ -12,7 +12,7 @@ use crate::{
 };
 use futures_util::{StreamExt, stream};
 use rebut_engine::{
-    clean::{on_one_line, shortened},
+    clean::{on_one_line, shortened_reason},
     family::family_of,
     model::Price,
     nearest::nearest,
@@ -81,8 +81,10 @@ pub async fn run(global: &GlobalArgs, args: ModelsArgs) -> Result<u8, CliError> 
 
 async fn offers(app: &App, registry: &Registry, only: Option<&str>) -> Result<Vec<Offer>, CliError> {
     let servers = registry.servers().await;
-    let picked: Vec<String> =
-        auto::pick(auto::among(registry, &app.clis, &servers), JUDGES.len(), &[]).into_iter().map(|candidate| candidate.model).collect();
+    let picked: Vec<String> = auto::pick(auto::among(registry, &app.clis, &servers).candidates, JUDGES.len(), &[])
+        .into_iter()
+        .map(|candidate| candidate.model)
+        .collect();
     let scrubber = app.scrubber(registry);
     let wanted = registry.endpoints().filter(|endpoint| only.is_none_or(|name| name == endpoint.name));
     let asked = wanted.map(|endpoint| {
@@ -118,7 +120,7 @@ async fn offer(registry: &Registry, endpoint: EndpointInfo<'_>, gone: bool, pick
             let models = models.into_iter().map(|model| row(scrubber.scrub(model))).collect();
             return Offer { provider: provider.to_owned(), ready: true, source: ListedBy::Provider, problem: None, models };
         }
-        (Some(Ok(Err(fault))), _) => shortened(&on_one_line(&scrubber.scrub(fault.to_string())), 200).into_owned(),
+        (Some(Ok(Err(fault))), _) => shortened_reason(&on_one_line(&scrubber.scrub(fault.to_string())), 200).into_owned(),
         (Some(Err(_)), _) => format!("no list within {} s", PATIENCE.as_secs()),
         (None, Some(variable)) => format!("{variable} is not set"),
         (None, None) => "nobody answers".to_owned(),

@@ -13,7 +13,7 @@ use crate::{
 };
 use rebut_engine::{
     Start,
-    clean::{on_one_line, shortened},
+    clean::{on_one_line, shortened_reason},
     formats::triage::Input,
     outcome::Outcome,
     triage::{Advice, WORTH_IT, triage},
@@ -55,7 +55,7 @@ pub async fn run(global: &GlobalArgs, args: TriageArgs) -> Result<u8, CliError> 
     if let Some(outcome) = &asked {
         output::print(&format!("{}\n", paint.strong(&on_one_line(&outcome.summary))))?;
         for absence in &outcome.degraded {
-            let why = format!("{}: {}", absence.reason, shortened(&on_one_line(&absence.detail), 300));
+            let why = format!("{}: {}", absence.reason, shortened_reason(&on_one_line(&absence.detail), 300));
             output::print(&format!("  {}\n", paint.bad(&format!("no verdict: {why}"))))?;
         }
     }

@@ -2,6 +2,7 @@
 
 use super::{Pinned, persona_files};
 use rebut_engine::{
+    agent::Agent,
     formats::challenge::Config,
     model::{Allowance, Answer, Fault, FaultKind, Model, Models, Price, Request},
 };
@@ -10,7 +11,7 @@ use std::{
     fs::File,
     io::{ErrorKind, Write},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -52,8 +53,13 @@ impl Models for Guarded {
 #[async_trait::async_trait]
 impl Model for GuardedModel {
     async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
-        self.files.check(&request)?;
+        // Looked at again: the file may have been changed while the call waited for its place.
+        self.files.check(request.turn, request.agent)?;
         self.model.ask(request).await
+    }
+
+    fn hindrance(&self, turn: &str, agent: &Agent) -> Option<Fault> {
+        self.files.check(turn, agent).err().or_else(|| self.model.hindrance(turn, agent))
     }
 
     fn wire(&self, request: &Request<'_>) -> String {
@@ -88,22 +94,30 @@ impl ContextFiles {
 
     /// Whether nobody has asked this challenger before. Asked again, also to clarify, it must find the file it was first asked with.
     fn is_first(&self, turn: &str, agent: &str) -> bool {
-        let is_new = self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(agent.to_owned());
+        let is_new = self.asked().insert(agent.to_owned());
         is_new && turn.split_once('/') == Some((self.first_step, agent))
     }
 
+    fn asked(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Writes a challenger's file when it is first asked; later it must still be what was written.
-    fn check(&self, request: &Request<'_>) -> Result<(), Fault> {
-        let Some(name) = self.names.get(&*request.agent.name) else { return Ok(()) };
+    fn check(&self, turn: &str, agent: &Agent) -> Result<(), Fault> {
+        let Some(name) = self.names.get(&*agent.name) else { return Ok(()) };
         let path = self.dir.join(name);
-        let persona = format!("{}\n", request.agent.brief);
+        let persona = format!("{}\n", agent.brief);
         // By its name only: the journal goes to others, and tells nothing of this machine.
         let changed = |what: String| Err(Fault::new(FaultKind::ContextChanged, format!("{name} {what}")));
-        if self.is_first(request.turn, &request.agent.name) {
+        if self.is_first(turn, &agent.name) {
             match write_new(&path, &persona) {
                 Ok(()) => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return changed(format!("cannot be written: {error}")),
+                Err(error) => {
+                    // Nobody was asked with it; looked at again, it is told again.
+                    self.asked().remove(&*agent.name);
+                    return changed(format!("cannot be written: {error}"));
+                }
             }
         }
         // A link could lead anywhere, and to something else a moment later.

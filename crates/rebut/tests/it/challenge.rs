@@ -150,6 +150,9 @@ fn a_context_file_that_is_changed_between_rounds_drops_its_challenger() {
         assert!(!said.contains(&here), "{deed}: a transcript tells nothing of the machine: {said}");
         let answered = |turn: &str| events.iter().any(|event| event["type"] == "turn.completed" && event["data"]["turn"] == turn);
         assert!(!answered("rebuttal 2/operator"), "{deed}: nothing was sent");
+        let asked = |turn: &str| events.iter().filter(|event| event["type"] == "turn.started" && event["data"]["turn"] == turn).count();
+        assert_eq!((asked("rebuttal 2/operator"), why.contains(r#""unsent":true"#)), (0, true), "{deed}: and it is no call: {why}");
+        rebut.expect(0, &["replay", "last"]);
     }
 }
 

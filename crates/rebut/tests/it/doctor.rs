@@ -26,6 +26,26 @@ fn with_nothing_doctor_says_what_would_help() {
     assert_eq!(rebut.run(&[]).code, 0, "bare rebut only tells");
 }
 
+#[test]
+fn a_key_without_a_model_is_told_as_that() {
+    let mut rebut = Rebut::new();
+    rebut.user_config("[providers.mine]\nbase_url = \"http://127.0.0.1:9/v1\"\nkey_env = \"MY_KEY\"\n");
+    rebut.set("MY_KEY", "sk-mine-0123456789");
+    let missing = "the key of mine is set, but no model: write auto_model under [providers.mine], or name one with -m mine:MODEL";
+    let told = rebut.expect(4, &["doctor", "--fix"]);
+    for says in ["MY_KEY set", missing, "rebut models 'mine' # then write auto_model = \"one of them\" under [providers.mine]"] {
+        assert!(told.contains(says), "{says:?} is not in\n{told}");
+    }
+    assert!(!told.contains("no key"), "{told}");
+    for verb in ["decide", "challenge"] {
+        let output = rebut.run(&[verb, "Redis or Memcached for sessions?"]);
+        assert!(output.stderr.contains(missing), "{verb}: {}", output.stderr);
+    }
+    // A panel that names its models needs no usual one.
+    rebut.write("rebut.toml", "[defaults]\npanel = \"two\"\n[panels.two]\nmembers = [{ role = \"risk\", model = \"mine:small\" }]\n");
+    assert!(rebut.expect(0, &["doctor"]).contains("ready"));
+}
+
 /// A keyed endpoint, one that refuses its key, a server without key, and claude.
 fn furnished(server: &ModelServer) -> Rebut {
     let mut rebut = Rebut::new();

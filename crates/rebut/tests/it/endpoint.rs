@@ -58,6 +58,35 @@ async fn a_dry_run_prints_every_byte_and_sends_none() {
     assert!(!output.stdout.contains(KEY) && !output.stderr.contains(KEY));
     assert!(output.stderr.contains("nothing was sent (3 requests shown)"), "{}", output.stderr);
     assert_eq!(rebut.expect(0, &["ls", "--json"]).trim(), "[]", "a dry run is not kept");
+
+    // What is then sent is of the same form, at every request and whoever listens: only the prompts have marks of their own.
+    let form = |body: &str| {
+        let mut body: serde_json::Value = serde_json::from_str(body).expect("JSON");
+        body["messages"].take();
+        body
+    };
+    let shown: Vec<_> = output.stdout.lines().filter(|line| line.starts_with('{')).map(form).collect();
+    assert_eq!((shown.len(), &shown[0]["stream"]), (3, &true.into()));
+    let agent = format!("\nuser-agent: rebut/{}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(output.stdout.matches(&agent).count(), 3, "{}", output.stdout);
+    for flags in [&[][..], &["--quiet"], &["--json"], &["--plain"]] {
+        rebut.expect(0, &[ASK, &["-c", "spec.md"], flags].concat());
+    }
+    let seen = server.seen();
+    assert_eq!(seen.len(), 12);
+    for request in seen {
+        assert_eq!(form(&request.body), shown[0]);
+        assert_eq!(format!("\nuser-agent: {}\n", request.header("user-agent").unwrap_or_default()), agent);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_form_names_the_setting_to_change() {
+    let refusal = r#"{"error":{"message":"Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."}}"#;
+    let server = OpenAiServer::start(move |_, _| Behaviour::json(400, refusal)).await.expect("a server");
+    let output = configured(&server).run(ASK);
+    let setting = "; set structured = \"object\" or \"none\" for the provider mine)\n";
+    assert!(output.stdout.contains(setting), "{}{}", output.stdout, output.stderr);
 }
 
 #[tokio::test(flavor = "multi_thread")]

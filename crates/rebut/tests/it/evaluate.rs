@@ -1,6 +1,7 @@
 //! `rebut evaluate`: an idea on disk, three topics, scores that move, and what is written beside the idea.
 
 use crate::rebut::{Rebut, script};
+use rebut_testkit::model_server::{Behaviour, ModelServer};
 use serde_json::{Value, json};
 use std::{fs, path::Path};
 
@@ -96,6 +97,43 @@ fn three_topics_are_judged_and_scores_before_and_after_stand_in_both_files() {
         !rebut.events(&id).iter().any(|event| event.to_string().contains("canary")),
         "neither secrets nor an earlier analysis are sent"
     );
+}
+
+/// Planned or not: what counts is whose model judged whose.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_arbiter_of_the_family_of_a_side_is_told_also_after_a_fallback() {
+    let server = ModelServer::start(|_, seen| {
+        let body = seen.json();
+        match body["response_format"]["json_schema"]["name"].as_str() {
+            _ if body["model"].as_str().is_some_and(|name| name.contains("gone")) => Behaviour::json(404, "{}"),
+            Some("topic_arguments") => Behaviour::Say(ATTACKS.to_owned()),
+            Some("topic_answers") => Behaviour::Say(ANSWERS.to_owned()),
+            _ => Behaviour::Say(verdict("1", 0.9)),
+        }
+    })
+    .await
+    .expect("a server");
+    let rows = [
+        ("mine:claude-x", "mine:grok-x", false),
+        ("mine:gpt-4o", "mine:grok-x", true),
+        ("mine:gone-claude", "mine:gpt-4o", true),
+        ("mine:gone-gpt", "mine:claude-x", false),
+    ];
+    for (arbiter, fallback, expected) in rows {
+        let rebut = with_idea();
+        rebut.write(
+            "rebut.toml",
+            &format!(
+                "[providers.mine]\nbase_url = \"{}\"\n[panels.p]\nmembers = [\n{{ role = \"advocate\", model = \"mine:gpt-5\" }},\n\
+                 {{ role = \"challenger\", model = \"mine:mistral-x\" }},\n\
+                 {{ role = \"arbiter\", model = \"{arbiter}\", fallbacks = [\"{fallback}\"] }},\n]\n",
+                server.base_url()
+            ),
+        );
+        let told = rebut.json(0, &["evaluate", "idea", "-p", "p", "--json"]);
+        assert_eq!(told["result"]["own_family"] == true, expected, "{arbiter}, else {fallback}: {told}");
+        assert_eq!(rebut.run(&["replay", "last"]).code, 0, "{arbiter}");
+    }
 }
 
 #[test]

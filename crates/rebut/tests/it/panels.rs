@@ -133,6 +133,18 @@ async fn who_answered_instead_is_told_everywhere() {
     assert_eq!((&told["from"], &told["to"], &told["diversity_lost"]), (&"mine:gone".into(), &"openai:gpt-5-mini".into(), &true.into()));
     assert_eq!(rebut.run(&["replay", "last"]).code, 0, "also on a replay");
 
+    // Planned as three families, answered by one.
+    let member = |role: &str, fallback: &str| format!("{{ role = \"{role}\", model = \"{role}x:gone\", fallbacks = [\"{fallback}\"] }},\n");
+    let members = [member("risk", "openai:gpt-5-mini"), member("value", "openai:gpt-5"), member("effort", "openai:gpt-5")].concat();
+    let gone = ["risk", "value", "effort"].map(|role| format!("[providers.{role}x]\nbase_url = \"{}\"\n", server.base_url())).concat();
+    rebut.write("rebut.toml", &format!("{}{gone}[panels.p]\nmembers = [\n{members}]\n", providers(&server)));
+    let output = rebut.run(&[ASK, &["-p", "p", "-o", "report.md"]].concat());
+    assert_eq!(output.stdout.matches("(diversity lost: another judge is of that family)").count(), 3, "{}", output.stdout);
+    assert!(output.stdout.contains("all judges are of one family (gpt): they may err together"), "{}", output.stdout);
+    assert!(rebut.read("report.md").contains("All judges are of one family (gpt)"));
+    assert_eq!(rebut.json(0, &["show", "last", "--json"])["families"], serde_json::json!(["gpt"]));
+    assert_eq!(rebut.run(&["replay", "last"]).code, 0);
+
     // A panel that costs nothing by itself, with somebody paid behind it.
     rebut.write("free.md", &crate::rebut::script(&[("*", &recommends("B"))]));
     let free = "[panels.free]\nmembers = [\n{ role = \"risk\", model = \"script:free.md\", fallbacks = [\"openai:gpt-5-mini\"] },\n\

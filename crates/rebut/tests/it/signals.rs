@@ -1,7 +1,12 @@
 //! Ctrl-C and SIGTERM: once finishes what is under way and saves, twice stops at once.
 
 use crate::rebut::{Rebut, case, recommends, script, script_of, split_then_c};
-use std::process::Stdio;
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
 
 #[test]
 fn an_interrupted_debate_is_saved_and_can_be_resumed() {
@@ -44,6 +49,68 @@ fn a_second_interruption_stops_at_once() {
     assert!(stderr.contains(&format!("stopped; go on with: rebut resume {}", &id[..8])), "{stderr}");
     rebut.write("debate.md", &script(&[("*", &recommends("A"))]));
     assert_eq!(rebut.json(0, &["resume", &id, "--json"])["usage"]["possibly_paid_twice"].as_array().map(Vec::len), Some(2));
+}
+
+/// An agent program with descendants, one of which has left its group. All hold a pipe: when its end comes, none of them is left.
+fn clinging(rebut: &Rebut) -> PathBuf {
+    let pipe = rebut.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo, of coreutils").success());
+    rebut.user_config("[clis.mine]\nargs = []\nstdin = \"always\"\n");
+    let survive = "/bin/sleep 60; echo survived >&3";
+    let script =
+        format!("exec 3>'{}'\n({survive}) &\n/usr/bin/setsid /bin/sh -c '{survive}' &\necho started >&3\n{survive}", pipe.display());
+    rebut.program("mine", &script);
+    rebut.write("debate.md", &script_of(&[("*", "!timeout".to_owned())]));
+    pipe
+}
+
+/// Kills the process that keeps that one.
+fn kill_keeper_of(process: u32) {
+    let words = format!("__keeper\0{process}\0");
+    let processes = fs::read_dir("/proc").expect("/proc").flatten();
+    let is_it = |path: &Path| fs::read(path.join("cmdline")).is_ok_and(|line| String::from_utf8_lossy(&line).contains(&words));
+    let found: Vec<PathBuf> = processes.map(|entry| entry.path()).filter(|path| is_it(path)).collect();
+    let [keeper] = &found[..] else { panic!("one keeper, not {found:?}") };
+    let number = keeper.file_name().expect("a number").to_string_lossy().into_owned();
+    assert!(Command::new("sh").args(["-c", &format!("kill -KILL {number}")]).status().expect("a shell").success());
+}
+
+#[test]
+fn agent_programs_do_not_outlive_rebut() {
+    for how in ["interrupted twice", "killed", "killed with its keeper"] {
+        let rebut = Rebut::new();
+        let pipe = clinging(&rebut);
+        let left = || fs::read_dir(rebut.path("../tmp")).expect("a directory").flatten().map(|entry| entry.path()).collect::<Vec<_>>();
+        let mut run = rebut.start(&case(&["-m", "risk=cli:mine"]));
+        let mut pipe = BufReader::new(fs::File::open(pipe).expect("the program opens it too"));
+        let mut said = String::new();
+        pipe.read_line(&mut said).expect("a pipe");
+        assert_eq!((said.as_str(), left().len()), ("started\n", 1), "{how}");
+        if how == "interrupted twice" {
+            run.signal("INT");
+            run.await_stderr("finishing the turns under way");
+            run.signal("INT");
+            assert_eq!(run.finish().0, 130);
+            assert_eq!(left(), Vec::<PathBuf>::new(), "everything is gone before rebut is");
+        } else {
+            if how == "killed with its keeper" {
+                kill_keeper_of(run.pid());
+            }
+            run.kill();
+            // With a keeper it may be over by now, or be under way.
+            let next = rebut.run(&["doctor"]);
+            let cleared = next.stderr.contains("cleared up: what agent programs of a process that was killed had left (1 calls)");
+            assert!(cleared || how == "killed", "{}", next.stderr);
+            for directory in left() {
+                // Whoever clears up holds the lock until it is done.
+                let Ok(directory) = fs::File::open(directory) else { continue };
+                directory.lock().expect("a lock");
+            }
+            assert_eq!(left(), Vec::<PathBuf>::new(), "{how}");
+        }
+        pipe.read_to_string(&mut said).expect("the end of the pipe");
+        assert_eq!(said, "started\n", "{how}: nobody survived");
+    }
 }
 
 #[test]

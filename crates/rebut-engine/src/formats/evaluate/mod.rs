@@ -20,7 +20,7 @@ use crate::{
     model::FaultKind,
     moves::{
         exchange::{Steps, exchange},
-        judge::{in_both_orders, judges_own_family},
+        judge::{in_both_orders, judged_own_family},
     },
     outcome::{Absence, Ending, LimitMet, Outcome},
     prompt::Template,
@@ -66,6 +66,7 @@ struct Hearing {
     /// Why there are categories without a score.
     unscored: String,
     rounds: Vec<TopicRound>,
+    /// Whether the arbiter judged its own family at one topic at least.
     own_family: bool,
 }
 
@@ -73,13 +74,8 @@ struct Hearing {
 pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
     let case = Case::of(debate)?;
     let seats = Seats::of(debate.agents(), !case.unscored().is_empty()).map_err(Halt::Broken)?;
-    let mut hearing = Hearing {
-        board: case.board(),
-        evaluation: BTreeMap::new(),
-        unscored: String::new(),
-        rounds: Vec::new(),
-        own_family: judges_own_family(seats.arbiter, seats.sides),
-    };
+    let mut hearing =
+        Hearing { board: case.board(), evaluation: BTreeMap::new(), unscored: String::new(), rounds: Vec::new(), own_family: false };
     match hear_all(debate, &case, &seats, &mut hearing).await {
         Ok(()) => outcome(debate, &case, hearing, None),
         // What was judged so far stands; with more to use it goes on from here.
@@ -148,7 +144,9 @@ async fn hear(debate: &Debate, case: &Case, seats: &Seats<'_>, hearing: &mut Hea
     if !judged.is_complete() {
         return skip(debate, hearing, &judging, round, absent.join(", ")).await;
     }
-    let ruling = round.judge(&judged, hearing.own_family);
+    let own_family = judged_own_family(debate, &judged, &exchanged);
+    hearing.own_family |= own_family;
+    let ruling = round.judge(&judged, own_family);
     let verdict = Judged {
         winner: Winner::of(judged.winner()),
         confidence: ruling.confidence,

@@ -18,7 +18,7 @@ use crate::{
     facts::{Conflict, Ruling},
     moves::{
         exchange::{Exchange, Steps, exchange},
-        judge::{Judged, in_both_orders, judges_own_family},
+        judge::{Judged, in_both_orders, judged_own_family},
     },
     outcome::{Absence, LimitMet},
 };
@@ -131,7 +131,7 @@ async fn hear(debate: &Debate, case: &Case, reviewed: &Reviewed, pair: &Pair<'_>
     if !judged.is_complete() {
         return Ok(Err(said_missing("no verdict in both orders: ", judged.absent())));
     }
-    let (heard, ruling) = verdict(pair, judge, &judged);
+    let (heard, ruling) = verdict(pair, &judged, judged_own_family(debate, &judged, &spoken));
     debate.note(step.place(None), Event::VerdictRecorded(Arc::new(ruling))).await?;
     Ok(Ok(heard))
 }
@@ -148,7 +148,7 @@ fn said_missing<'a>(before: &str, absent: impl Iterator<Item = &'a Absence>) -> 
 }
 
 /// What two complete verdicts say of a pair, for the log and for the journal.
-fn verdict(pair: &Pair<'_>, judge: &Agent, judged: &Judged<Verdict>) -> ((DebatedPair, [JudgeFeedback; 2]), Ruling) {
+fn verdict(pair: &Pair<'_>, judged: &Judged<Verdict>, own_family: bool) -> ((DebatedPair, [JudgeFeedback; 2]), Ruling) {
     let winner = judged.winner().map(|side| pair.names[side].clone());
     let feedback = [0, 1].map(|side| feedback(&pair.names[side], &marks_of(judged, side)));
     let scores: BTreeMap<String, f64> = feedback.iter().map(|side| (side.role.clone(), side.argument_quality_score)).collect();
@@ -171,7 +171,7 @@ fn verdict(pair: &Pair<'_>, judge: &Agent, judged: &Judged<Verdict>) -> ((Debate
         confidence: mean(&said.iter().map(|verdict| verdict.confidence).collect::<Vec<_>>()),
         scores,
         flipped: judged.flipped(),
-        own_family: judges_own_family(judge, pair.sides),
+        own_family,
     };
     ((debated, feedback), ruling)
 }

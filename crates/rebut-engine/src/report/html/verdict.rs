@@ -163,7 +163,7 @@ fn holds(page: &mut Markup, place: usize, agent: &str, position: &Position) {
 /// What a reader must know before relying on it.
 fn warnings(page: &mut Markup, view: &View, started: &Started, outcome: &Outcome) {
     let mut words: Vec<String> = Vec::new();
-    words.extend(only_family(&started.agents).map(|family| format!("All models are of one family ({family}): they may err together.")));
+    words.extend(only_family(&view.voices()).map(|family| format!("All models are of one family ({family}): they may err together.")));
     words.extend(Weights::of_debate(started).words().map(|weights| format!("Votes are weighed: {weights}.")));
     words.extend(
         outcome.degraded.iter().map(|gone| format!("Missing: {} at {} ({}: {}).", gone.agent, gone.turn, gone.reason, gone.detail)),

@@ -124,23 +124,60 @@ async fn a_program_that_does_not_read_its_prompt_may_answer() {
     bench.is_clean("unread");
 }
 
-#[test]
-fn a_dry_run_shows_everything_but_values() {
-    let bench = Bench::new().with("ANTHROPIC_API_KEY", "sk-ant-0123456789");
+#[tokio::test]
+async fn a_dry_run_shows_everything_but_secrets() {
+    let bench = Bench::new().with("ANTHROPIC_API_KEY", "sk-ant-0123456789").with("CODEX_API_KEY", "cx-0123456789");
     bench.program("claude", "exit 1");
     let mut asking = Asking::new();
     asking.prompt.user = "Is sk-ant-0123456789 a key?".to_owned();
+    let root = format!("{}/rebut-cli-XXXXXX", bench.path("tmp").display());
     let shown = bench.open("", "claude/opus").wire(&asking.request("recommend/risk", 1));
     for part in [
-        "claude -p --output-format stream-json",
+        "bin/claude -p --output-format stream-json",
         "--model opus",
         "--system-prompt 'You are \"careful\".'",
-        "ANTHROPIC_API_KEY=[secret]",
+        "\nANTHROPIC_API_KEY=[secret]\n",
+        &format!("\nPATH={}\n", bench.variables["PATH"]),
+        &format!("\nHOME={root}/home\n"),
+        "\nREBUT_RUN=rebut-cli-XXXXXX\n",
+        "\nTERM=dumb\n",
         "(27 bytes):\nIs [secret] a key?",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(!shown.contains("0123456789") && !shown.contains(&bench.variables["HOME"]), "{shown}");
+
+    // What is shown is what is then done: every variable, every argument and file, but for the letters of the directory's name.
+    bench.recorder("codex", "1.0", r#"{"type":"turn.completed"}"#);
+    let model = bench.open("", "codex");
+    let shown = model.wire(&asking.request("recommend/risk", 1));
+    // It says nothing, and that is a fault; but it was called.
+    assert!(ask(&*model, &asking, TIME).await.is_err());
+    let mark = bench.seen_list("env").iter().find_map(|entry| Some(entry.strip_prefix("REBUT_RUN=")?.to_owned())).expect("a mark");
+    let hidden = |text: &str| text.replace(&mark, "rebut-cli-XXXXXX").replace("cx-0123456789", "[secret]");
+    for entry in bench.seen_list("env").iter().filter(|entry| !["PWD=", "OLDPWD=", "SHLVL=", "_="].iter().any(|own| entry.starts_with(own)))
+    {
+        assert!(shown.contains(&format!("\n{}\n", hidden(entry))), "{entry}: {shown}");
+    }
+    let (argv, schema) = (hidden(&bench.seen_list("argv").join(" ")), format!("{root}/schema.json"));
+    assert!(argv.contains(&format!("--output-schema {schema}")) && shown.contains(&format!("--output-schema {schema}")), "{argv}: {shown}");
+    assert!(shown.contains(&format!("\nfile {schema}:\n{}\n", asking.schema.json)), "{shown}");
+    assert!(shown.contains(&format!("\nfile {root}/work/AGENTS.md:\n{}\n", asking.prompt.system)), "{shown}");
+}
+
+#[tokio::test]
+async fn a_call_is_readable_by_its_owner_only() {
+    let bench = Bench::new();
+    bench.program(
+        "echo",
+        &format!("[ \"$1\" = --version ] && exit\nstat -c '%a %n' .. . ../home ../tmp ../schema.json ../home/.echo ../home/.echo/s > {}\necho hello", bench.path("seen/modes").display()),
+    );
+    let more = "home = 'own'\nfiles = { '~/.echo/s' = 'x' }";
+    let config = format!("{}{more}", ECHO.replace("['--', '{prompt}']", "['--schema', '{schema_file}']"));
+    ask(&*bench.open(&config, "echo"), &Asking::new(), TIME).await.expect("an answer");
+    let modes = "700 ..\n700 .\n700 ../home\n700 ../tmp\n600 ../schema.json\n700 ../home/.echo\n600 ../home/.echo/s\n";
+    assert_eq!(bench.seen("modes"), modes);
+    bench.is_clean("modes");
 }
 
 #[tokio::test]

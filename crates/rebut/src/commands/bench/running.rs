@@ -171,15 +171,19 @@ impl<'a> Runner<'a> {
                     Some(result) => result?,
                     None => break,
                 },
-                () = interrupts.next() => this.interrupt(),
+                () = interrupts.next() => this.interrupt().await,
             }
         }
         Ok(lock(&this.ending).clone().unwrap_or(End::Complete))
     }
 
     /// The first time: what is under way is saved. The second time everything stops at once; the journal has what there is.
-    fn interrupt(&self) {
-        if lock(&self.ending).replace(End::Interrupted) == Some(End::Interrupted) {
+    async fn interrupt(&self) {
+        let before = lock(&self.ending).replace(End::Interrupted);
+        if before == Some(End::Interrupted) {
+            if let Some(desk) = &self.desk {
+                desk.stop_all().await;
+            }
             std::process::exit(Ending::Cancelled.exit_code().into());
         }
         eprintln!("interrupted: finishing the turns under way, then saving (once more to stop now)");

@@ -2,7 +2,7 @@
 
 use futures_util::{StreamExt, stream};
 use rebut_engine::{
-    clean::{on_one_line, shortened},
+    clean::{on_one_line, shortened_reason},
     model::{FaultKind, Models},
     secrets::Scrubber,
 };
@@ -41,7 +41,7 @@ async fn one(registry: &Registry, model: &str, scrubber: &Scrubber) -> Probe {
     let began = Instant::now();
     let answer = registry.probe(model).await;
     let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let clean = |text: String| shortened(&on_one_line(&scrubber.scrub(text)), 300).into_owned();
+    let clean = |text: String| shortened_reason(&on_one_line(&scrubber.scrub(text)), 300).into_owned();
     let usage = match &answer {
         Ok(answer) => answer.usage,
         Err(fault) => fault.usage.as_deref().copied(),

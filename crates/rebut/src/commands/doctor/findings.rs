@@ -3,14 +3,14 @@
 use super::deep::Probe;
 use crate::{
     app::{self, App},
-    auto::{self, Candidate},
+    auto::{self, Candidate, Found},
     cli::PanelArgs,
     commands::sandbox::Held,
     error::CliError,
     panel,
 };
 use rebut_engine::{
-    family::{families, only_family},
+    family::{families, only_family, planned},
     model::Models,
 };
 use rebut_models::{Registry, Server, http::WireKind, registry::EndpointInfo};
@@ -31,6 +31,8 @@ pub struct Findings {
     pub servers: Vec<Local>,
     /// Everybody who can be asked, in order of preference.
     pub models: Vec<Candidate>,
+    /// Providers whose key is set, but none of whose models is named for the auto panel.
+    pub nameless: Vec<String>,
     /// Who would debate if nobody says otherwise.
     pub panel: Panel,
     /// The days on which prices were looked up, by provider.
@@ -130,20 +132,23 @@ impl Findings {
         let clis = installed.into_iter();
         let clis =
             clis.map(|cli| Cli { name: cli.name, program: cli.program, version: cli.version, signed_in: cli.signed_in, hint: cli.hint });
-        let models = auto::among(registry, &app.clis, &servers);
+        let found = auto::among(registry, &app.clis, &servers);
+        let panel = panel_of(app, registry, found.clone());
         let priced = registry.endpoints().filter(|endpoint| endpoint.is_ready && endpoint.has_prices);
         Ok(Self {
             keys: registry.endpoints().filter_map(key).collect(),
             endpoints: registry.endpoints().map(|endpoint| described(&endpoint, &servers)).collect(),
             clis: clis.collect(),
             servers: servers.iter().map(local).collect(),
-            panel: panel_of(app, registry, models.clone()),
+            // A panel that names its models needs nobody to be found.
+            usable: !found.candidates.is_empty() || panel.models.iter().any(|model| can_be_probed(model) && registry.open(model).is_ok()),
+            panel,
             prices: priced.map(|it| Priced { provider: it.name.to_owned(), priced_on: it.priced_on.map(str::to_owned) }).collect(),
             config: app.config.layers.iter().map(|layer| layer.path.clone()).collect(),
             store: store_of(app),
             sandbox: Held::prove(&app::sandbox()?).await,
-            usable: !models.is_empty(),
-            models,
+            models: found.candidates,
+            nameless: found.nameless,
             probes: None,
             fixes: None,
         })
@@ -201,7 +206,7 @@ fn local(server: &Server) -> Local {
 }
 
 /// The panel of a bare `rebut decide`.
-fn panel_of(app: &App, registry: &Registry, available: Vec<Candidate>) -> Panel {
+fn panel_of(app: &App, registry: &Registry, available: Found) -> Panel {
     let chosen = match panel::choose(&PanelArgs::default(), &app.config, &app.project(), available, &panel::JUDGES) {
         Ok(chosen) => chosen,
         Err(error) => return Panel { problem: Some(error.to_string()), ..Panel::default() },
@@ -216,8 +221,8 @@ fn panel_of(app: &App, registry: &Registry, available: Vec<Candidate>) -> Panel 
     Panel {
         chosen: chosen.chosen,
         unpriced: models.iter().filter(opened).cloned().collect(),
-        families: families(&chosen.agents),
-        only_family: only_family(&chosen.agents),
+        families: families(&planned(&chosen.agents)),
+        only_family: only_family(&planned(&chosen.agents)),
         models,
         problem: None,
     }

@@ -14,6 +14,9 @@ pub fn commands(findings: &Findings) -> Vec<String> {
     all.extend(findings.clis.iter().filter(|cli| cli.signed_in == Some(false)).filter_map(|cli| login(&cli.hint)));
     // With several families at hand nothing more is missing.
     if findings.panel.families.len() < 2 {
+        all.extend(findings.nameless.iter().map(|provider| {
+            format!("rebut models {}   # then write auto_model = \"one of them\" under [providers.{provider}]", quoted(provider))
+        }));
         all.extend(more_models(findings));
     }
     all.extend(findings.panel.unpriced.iter().filter_map(|model| price(model)));

@@ -18,6 +18,7 @@ use rebut_engine::outcome::Ending;
 /// `rebut doctor`.
 pub async fn run(global: &GlobalArgs, args: DoctorArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
+    app.clear_left();
     let registry = app.registry()?;
     let mut findings = Findings::gather(&app, &registry).await?;
     if args.deep {
