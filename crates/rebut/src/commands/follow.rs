@@ -5,6 +5,7 @@ use rebut_engine::{
     DebateId, Desk, Running,
     clean::json_for_terminal,
     error::{DeskError, Halt},
+    formats::Shortfall,
     outcome::{Ending, Outcome},
     view::View,
 };
@@ -29,7 +30,10 @@ pub async fn follow(app: &App, desk: &Desk, running: Running, args: &OutputArgs)
     if outcome.outcome == Ending::Contested && !args.json && !args.stream_json {
         offer_choice(app, desk, &view, &mut interrupts).await?;
     }
-    Ok(exit_code(outcome.outcome, args))
+    Ok(match view.started.as_ref().and_then(|started| Shortfall::of(&started.format, &outcome)) {
+        Some(_) => exit_code(Ending::Contested, args),
+        None => exit_code(outcome.outcome, args),
+    })
 }
 
 /// Shows a run until it ends; nothing when it was interrupted and saved.
