@@ -185,6 +185,9 @@ mod tests {
             assert_eq!(after.passed(), passed, "{after:?}");
             assert_eq!(both.broken_in(&after), broken, "{after:?}");
         }
+        assert_eq!(Evidence::NoTests.unless_given("assert x").words(), "not run");
+        assert_eq!(Evidence::NoTests.unless_given(" \n").words(), "no tests");
+        assert_eq!(both.clone().unless_given("assert x"), both);
         assert_eq!(Evidence::NoTests.broken_in(&both), Vec::<String>::new(), "nothing held before, nothing can break");
     }
 }

@@ -9,7 +9,7 @@ use super::{
     result::{CandidateResult, Proof, SolveResult, given_words},
 };
 use crate::{
-    clean::{as_block, for_markdown, for_people, on_one_line, shortened},
+    clean::{as_code, for_markdown, for_people, on_one_line, shortened},
     event::Started,
     facts::TestCount,
     formats::{Reading, Shortfall, ending_word},
@@ -165,7 +165,7 @@ fn transcript(view: &View) -> String {
     let Some(outcome) = &view.outcome else { return text };
     let _ = writeln!(text, "\n## {}\n\n{}", ending_word(&started.format, outcome), for_markdown(&outcome.summary));
     if !result.code.is_empty() {
-        let _ = writeln!(text, "\n{}", as_block(&for_people(&result.code)));
+        let _ = writeln!(text, "\n{}", as_code(&result.language, &for_people(&result.code)));
     }
     text
 }

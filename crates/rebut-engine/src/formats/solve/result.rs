@@ -224,3 +224,34 @@ impl SolveResult {
         parts.join("; ")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::{End, Ran, TestRun, TestVerdict};
+
+    #[test]
+    fn only_tests_that_ran_and_all_held_are_a_proof() {
+        use TestVerdict::{Fail, Pass};
+        let ran = |verdicts: &[TestVerdict], distrust: Option<&str>| {
+            let tests = verdicts.iter().map(|verdict| TestRun::new("t", *verdict));
+            Evidence::Ran(Box::new(Ran { distrust: distrust.map(str::to_owned), ..Ran::plain(End::Exited(0), tests) }))
+        };
+        let rows = [
+            (Evidence::NoTests, Proof::NoTests),
+            (Evidence::NotRun("no sandbox".to_owned()), Proof::NotRun),
+            (Evidence::NotRun(String::new()), Proof::NotRun),
+            (ran(&[Pass, Pass], None), Proof::Held),
+            (ran(&[Pass, Fail], None), Proof::TestsFail),
+            (ran(&[], None), Proof::TestsFail),
+            (ran(&[Pass], Some("forged")), Proof::TestsFail),
+        ];
+        for (evidence, expected) in &rows {
+            assert_eq!(Proof::of(evidence.count(), &evidence.words()), *expected, "{evidence:?}");
+        }
+        // Of given and hidden tests the worse counts; tests that are not there take nothing away.
+        assert_eq!(Proof::Held.and(Proof::NoTests), Proof::Held);
+        assert_eq!(Proof::Held.and(Proof::NotRun), Proof::NotRun);
+        assert_eq!(Proof::NotRun.and(Proof::TestsFail), Proof::TestsFail);
+    }
+}
