@@ -7,6 +7,7 @@ use rebut_engine::{
     error::{DeskError, Halt},
     formats::Shortfall,
     outcome::{Ending, Outcome},
+    record::Record,
     view::View,
 };
 use std::{
@@ -67,8 +68,10 @@ fn how_to_go_on(app: &App, id: DebateId) -> String {
 }
 
 async fn watch(app: &App, desk: &Desk, running: &Running, args: &OutputArgs, interrupts: &mut Interrupts) -> Result<View, CliError> {
-    let started = desk.view(running.id).await?.started;
-    let person_answers = started.is_some_and(|started| started.agents.iter().any(|agent| agent.provider() == "human"));
+    let known = desk.view(running.id).await?;
+    // A gate that was decided before this process began waits for nobody.
+    let is_past = |record: &Record| record.kind == "gate.opened" && record.seq <= known.events && known.open_gate.is_none();
+    let person_answers = known.started.as_ref().is_some_and(|started| started.agents.iter().any(|agent| agent.provider() == "human"));
     let mut progress = Progress::new(&app.global, person_answers);
     let mut watch = desk.watch(running.id, 0).await?;
     let mut deltas = desk.deltas(running.id);
@@ -79,7 +82,9 @@ async fn watch(app: &App, desk: &Desk, running: &Running, args: &OutputArgs, int
             next = watch.next() => match next? {
                 Some(record) => {
                     view.apply(&record);
-                    progress.event(&record);
+                    if !is_past(&record) {
+                        progress.event(&record);
+                    }
                     if args.stream_json {
                         let line = serde_json::to_string(&record.envelope()).map_err(|error| CliError::failed(error.to_string()))?;
                         output::print(&format!("{}\n", json_for_terminal(&line)))?;
