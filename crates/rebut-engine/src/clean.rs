@@ -143,10 +143,16 @@ fn code_length(ticks: &str, after: &str) -> Option<usize> {
 
 /// Whole lines in a block of code that nothing in them can end.
 pub fn as_block(text: &str) -> String {
+    as_code("text", text)
+}
+
+/// The same for code, named by its language; a name that is no plain word is left out.
+pub fn as_code(language: &str, code: &str) -> String {
+    let (language, text) = (if language.chars().all(|c| c.is_ascii_lowercase()) { language } else { "" }, code);
     let shown = for_people(text);
     let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
-    format!("{fence}text\n{}\n{fence}\n", shown.trim_end())
+    format!("{fence}{language}\n{}\n{fence}\n", shown.trim_end())
 }
 
 /// At most `limit` characters, cut at a character's border and marked when cut.
@@ -292,6 +298,8 @@ mod tests {
         for (said, written) in rows {
             assert_eq!(for_markdown(said), written, "{said}");
         }
+        assert_eq!(as_code("python", "x = 1\n"), "```python\nx = 1\n```\n");
+        assert_eq!(as_code("x` \n# y", "x"), "```\nx\n```\n");
         assert_eq!(as_block("a ```` b\n<c>\n"), "`````text\na ```` b\n<c>\n`````\n");
     }
 

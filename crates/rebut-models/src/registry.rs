@@ -193,7 +193,8 @@ impl Registry {
     /// The embedding model of that name; only endpoints have some.
     pub fn embedder(&self, name: &str) -> Result<HttpEmbedder, Fault> {
         let (provider, model) = name.split_once(':').unwrap_or((name, ""));
-        let known = self.endpoints.get(provider).filter(|_| !self.others.contains_key(provider)).ok_or_else(|| self.unknown(provider))?;
+        let known =
+            self.endpoints.get(provider).filter(|_| !self.others.contains_key(provider)).ok_or_else(|| self.unknown(provider, name))?;
         if model.is_empty() {
             return Err(Fault::new(FaultKind::NotFound, format!("which model of {provider}? Write {provider}:MODEL")));
         }

@@ -44,6 +44,12 @@ impl CliError {
         self
     }
 
+    /// What else can be done about it.
+    pub fn and_hint(self, more: impl fmt::Display) -> Self {
+        let hint = self.hint.as_ref().map_or_else(|| more.to_string(), |hint| format!("{hint}; {more}"));
+        self.hint(hint)
+    }
+
     /// Whether the user asked for something that cannot be.
     pub fn is_usage(&self) -> bool {
         self.code == 2

@@ -1,6 +1,10 @@
 //! Progress on standard error while a debate runs: spinners on a terminal, one line per event elsewhere.
 
-use crate::{cli::GlobalArgs, paint::Paint, text::padded};
+use crate::{
+    cli::GlobalArgs,
+    paint::Paint,
+    text::{TOPIC_CHARS, gate_lines, padded},
+};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use rebut_engine::{
     clean::{on_one_line, shortened},
@@ -54,6 +58,13 @@ impl Progress {
     /// Shows an event.
     pub fn event(&mut self, record: &Record) {
         let Ok(Some(event)) = record.event() else { return };
+        match (&mut *self, &event) {
+            // Nothing goes on before somebody is told.
+            (Self::Silent | Self::Spinners(_), Event::GateOpened(_)) => return self.say(&line(record, &event)),
+            // A phase without a gate is nothing to tell.
+            (_, Event::GateDecided(gate)) if gate.by == "auto" => return,
+            _ => {}
+        }
         match self {
             Self::Silent => {}
             Self::Lines(paint) => {
@@ -114,7 +125,8 @@ impl Spinners {
             }
             Event::TurnCompleted(completed) => {
                 let usage = completed.usage.map(|usage| format!(", {} tokens", usage.output)).unwrap_or_default();
-                self.end(&completed.turn, &format!("{} ({:.1} s{usage})", peek(&completed.text), completed.ms as f64 / 1000.0));
+                let said = peek(&completed.text).unwrap_or_else(|| "answered".to_owned());
+                self.end(&completed.turn, &format!("{said} ({:.1} s{usage})", completed.ms as f64 / 1000.0));
             }
             Event::TurnFailed(failed) => {
                 self.end(&failed.turn, &format!("{}{}", on_one_line(&failed.fault.to_string()), what_follows(failed)));
@@ -133,8 +145,8 @@ impl Spinners {
     }
 }
 
-/// The position in a reply, as far as it can be read at a glance.
-fn peek(text: &str) -> String {
+/// The position in a reply, where there is one that can be read at a glance.
+fn peek(text: &str) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Peek {
         #[serde(alias = "answer")]
@@ -142,12 +154,9 @@ fn peek(text: &str) -> String {
         confidence: f64,
         summary: String,
     }
-    match serde_json::from_str::<Peek>(text) {
-        Ok(peek) => {
-            format!("{} {:.2} {}", shortened(&on_one_line(&peek.option), 16), peek.confidence, shortened(&on_one_line(&peek.summary), 70))
-        }
-        Err(_) => "answered".to_owned(),
-    }
+    let peek = serde_json::from_str::<Peek>(text).ok()?;
+    let (option, summary) = (on_one_line(&peek.option), on_one_line(&peek.summary));
+    Some(format!("{} {:.2} {}", shortened(&option, 16), peek.confidence, shortened(&summary, 70)))
 }
 
 /// One line about an event.
@@ -158,7 +167,7 @@ pub fn line(record: &Record, event: &Event) -> String {
             "{} {} “{}”{}",
             started.format,
             record.debate.short(),
-            on_one_line(&started.topic),
+            shortened(&on_one_line(&started.topic), TOPIC_CHARS),
             if started.rehearsal { " (rehearsal)" } else { "" }
         ),
         Event::RoundStarted(round) => {
@@ -169,7 +178,8 @@ pub fn line(record: &Record, event: &Event) -> String {
             format!("{} failed: {}{}", failed.turn, on_one_line(&failed.fault.to_string()), what_follows(failed))
         }
         Event::TurnCompleted(completed) => {
-            format!("{} answered in {:.1} s: {}", completed.turn, completed.ms as f64 / 1000.0, peek(&completed.text))
+            let said = peek(&completed.text).map(|said| format!(": {said}")).unwrap_or_default();
+            format!("{} answered in {:.1} s{said}", completed.turn, completed.ms as f64 / 1000.0)
         }
         Event::RoundCompleted(round) => {
             format!("{} completed: {} answered, {} missing", round.step, round.answered.len(), round.absent.len())
@@ -209,18 +219,25 @@ pub fn line(record: &Record, event: &Event) -> String {
         }
         Event::LessonRecorded(lesson) => on_one_line(&lesson.text),
         Event::ToolCalled(call) => match &call.refused {
-            Some(refused) => format!("{} refused: {}", on_one_line(&call.tool), on_one_line(refused)),
-            None => format!("used {}", on_one_line(&call.tool)),
+            Some(refused) => format!("{agent} was refused {}: {}", on_one_line(&call.tool), shortened(&on_one_line(refused), 100)),
+            None => {
+                let said = call.result.as_deref().map(on_one_line).unwrap_or_default();
+                format!("{agent} used {}: {}", on_one_line(&call.tool), shortened(&said, 100))
+            }
         },
         Event::RunStarted(started) => format!("{}: {} in {}", started.run, started.work, started.language),
         Event::RunCompleted(completed) => match completed.result() {
             Err(refused) => format!("{}: not run: {}", completed.run, on_one_line(&refused.to_string())),
             Ok(ran) if ran.tests.is_empty() => format!("{}: ended, {} ms", completed.run, ran.ms),
-            Ok(ran) => format!("{}: {} of {} tests passed", completed.run, ran.passed(), ran.tests.len()),
+            Ok(ran) => {
+                let tests = if ran.tests.len() == 1 { "test" } else { "tests" };
+                format!("{}: {} of {} {tests} passed", completed.run, ran.passed(), ran.tests.len())
+            }
         },
         Event::MergeRecorded(merge) => format!("{} operations stand, {} do not", merge.merged.len(), merge.dropped.len()),
         Event::ConflictsFound(found) => format!("{} conflicts found", found.conflicts.len()),
-        Event::GateOpened(gate) => format!("gate {} waits: {}", gate.gate, on_one_line(&gate.summary)),
+        Event::GateOpened(gate) => format!("waiting {}", gate_lines(gate, &record.debate.short())),
+        Event::GateDecided(gate) if gate.by == "auto" => format!("no gate {}", gate.gate),
         Event::GateDecided(gate) => {
             format!("gate {} {} by {}", gate.gate, if gate.approved { "approved" } else { "rejected" }, on_one_line(&gate.by))
         }

@@ -4,10 +4,10 @@ pub mod arms;
 
 use crate::paint::Paint;
 use rebut_engine::{
-    clean::{on_one_line, shortened, shortened_reason},
-    event::{Position, Started},
+    clean::{for_people, on_one_line, shortened, shortened_reason},
+    event::{GateOpened, Position, Started},
     family::only_family,
-    formats::{Format, Reading, decide, weights::Weights},
+    formats::{Format, Reading, Shortfall, decide, ending_word, weights::Weights},
     outcome::{Ending, Outcome},
     recount::{Robustness, robustness},
     topology::Kind,
@@ -19,11 +19,14 @@ use unicode_width::UnicodeWidthStr;
 /// What is said when nobody real answered.
 pub const REHEARSAL: &str = "REHEARSAL  the built-in speaker answered, not a model: good for trying rebut, not for deciding";
 
+/// So much of what was asked is repeated: whoever asked knows the rest.
+pub const TOPIC_CHARS: usize = 200;
+
 /// The whole result. `kept` says whether it can be looked up later, `go_on` what to type when it met a limit.
 pub fn result(view: &View, kept: bool, go_on: Option<&str>, paint: Paint) -> String {
     let mut text = String::new();
     let Some(started) = &view.started else { return text };
-    let _ = writeln!(text, "{}  {}", paint.strong(&on_one_line(&started.topic)), paint.faint(&heading(started)));
+    let _ = writeln!(text, "{}  {}", paint.strong(&shortened(&on_one_line(&started.topic), TOPIC_CHARS)), paint.faint(&heading(started)));
     if started.rehearsal {
         let _ = writeln!(text, "{}", paint.attention(REHEARSAL));
     }
@@ -52,8 +55,11 @@ fn write_reading(text: &mut String, view: &View, reading: Reading, go_on: Option
         let _ = writeln!(text, "{line}");
     }
     let Some(outcome) = &view.outcome else { return write_open(text, view, paint) };
-    let word = outcome.outcome.as_str().to_uppercase().replace('_', " ");
+    let format = view.started.as_ref().map_or("", |started| &started.format);
+    let word = ending_word(format, outcome);
     let word = match outcome.outcome {
+        _ if Shortfall::of(format, outcome) == Some(Shortfall::TestsFail) => paint.bad(&word),
+        _ if Shortfall::of(format, outcome).is_some() => paint.attention(&word),
         Ending::Consensus | Ending::Majority | Ending::Completed => paint.good(&word),
         Ending::Contested | Ending::Stopped => paint.attention(&word),
         _ => paint.bad(&word),
@@ -89,8 +95,22 @@ fn write_count(text: &mut String, view: &View, go_on: Option<&str>, paint: Paint
 }
 
 fn write_open(text: &mut String, view: &View, paint: Paint) {
+    if let Some(gate) = view.open_gate.as_ref().filter(|_| !view.paused) {
+        let _ = writeln!(text, "{}  {}", paint.attention("WAITING"), gate_lines(gate, &short(view)));
+        return;
+    }
     let word = if view.paused { "PAUSED" } else { "NOT ENDED" };
     let _ = writeln!(text, "{}  go on with: rebut resume {}", paint.attention(word), short(view));
+}
+
+/// What a gate waits for, until when, what is to be approved, and what to type.
+pub fn gate_lines(gate: &GateOpened, id: &str) -> String {
+    let until = gate.until.get(..16).unwrap_or(&gate.until).replace('T', " ");
+    let shown: String = for_people(&gate.summary).lines().map(|line| format!("\n    {line}")).collect();
+    let name = on_one_line(&gate.gate);
+    format!(
+        "for a person at the gate `{name}`, until {until} UTC{shown}\n  go on     rebut approve {id}\n  end it    rebut reject {id} --reason \"…\""
+    )
 }
 
 /// The format and what of its settings matters to a reader.

@@ -1,8 +1,9 @@
 //! The versions of a debate's code as its journal tells them: who wrote which, at which phase, what changed, where each line comes from. Pure.
 
 use rebut_engine::{
-    event::Event,
+    event::{Event, Started},
     facts::{CodeRecorded, TestCount},
+    formats::solve::Phase,
     record::Record,
     view::View,
 };
@@ -17,20 +18,59 @@ pub struct Version {
     pub code: Arc<CodeRecorded>,
     /// The phase it was recorded in; `None` where the journal says none.
     pub phase: Option<Arc<str>>,
+    /// Whose tests were counted.
+    pub tests_of: TestsOf,
     /// When it was recorded, in seconds since 1970; 0 where the journal's time is none.
     pub at: i64,
 }
 
+/// Whose tests a version met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TestsOf {
+    /// Nobody can say.
+    #[default]
+    Unknown,
+    /// Those of the task.
+    Task,
+    /// Those its author wrote.
+    Author,
+}
+
+impl TestsOf {
+    /// While authors try their own code, and where the task has no tests, the tests are theirs.
+    fn at(phase: Option<&str>, started: Option<&Started>) -> Self {
+        let given = started.and_then(|started| started.input.get("tests")?.as_str());
+        match given {
+            None => Self::Unknown,
+            Some(_) if phase == Some(Phase::SelfEvolvement.name()) => Self::Author,
+            Some(tests) if tests.trim().is_empty() => Self::Author,
+            Some(_) => Self::Task,
+        }
+    }
+}
+
 impl Version {
-    /// The version an event brings, if it brings one.
-    pub fn of(record: &Record) -> Option<Self> {
+    /// The version an event brings, if it brings one, in the debate that began so.
+    pub fn of(record: &Record, started: Option<&Started>) -> Option<Self> {
         match record.event() {
             Ok(Some(Event::CodeRecorded(code))) => {
                 let at = record.ts.parse::<jiff::Timestamp>().map_or(0, |at| at.as_second().max(0));
-                Some(Self { code, phase: record.phase.clone(), at })
+                let tests_of = TestsOf::at(record.phase.as_deref(), started);
+                Some(Self { code, phase: record.phase.clone(), tests_of, at })
             }
             _ => None,
         }
+    }
+
+    /// What came of its tests, in words. No run is no pass.
+    pub fn tests_in_words(&self) -> String {
+        let Some(TestCount { passed, total }) = self.code.tests else { return "nothing was run".to_owned() };
+        let whose = match self.tests_of {
+            TestsOf::Unknown => "",
+            TestsOf::Task => "given ",
+            TestsOf::Author => "own ",
+        };
+        format!("{passed} of {total} {whose}{} passed", if total == 1 { "test" } else { "tests" })
     }
 
     /// Who wrote it: whoever spoke at its turn, e.g. the blue team that patched another's candidate.
@@ -42,7 +82,8 @@ impl Version {
 
 /// All versions of a journal, in their order.
 pub fn all(records: &[Record]) -> Vec<Version> {
-    records.iter().filter_map(Version::of).collect()
+    let started = View::of(records).started;
+    records.iter().filter_map(|record| Version::of(record, started.as_deref())).collect()
 }
 
 /// The version the outcome names: its very code, else the last version of the candidate that won. Without a winner there is none.
@@ -58,11 +99,6 @@ pub fn winner(view: &View) -> Option<&CodeRecorded> {
 /// The last version of a candidate.
 pub fn last_of<'a>(view: &'a View, candidate: &str) -> Option<&'a CodeRecorded> {
     view.code.iter().rev().find(|code| &*code.candidate == candidate).map(Arc::as_ref)
-}
-
-/// What came of its tests, in words. No run is no pass.
-pub fn tests_in_words(tests: Option<TestCount>) -> String {
-    tests.map_or_else(|| "nothing was run".to_owned(), |tests| format!("{} of {} tests passed", tests.passed, tests.total))
 }
 
 /// How a version came to be from the one before it of the same candidate.
@@ -145,7 +181,7 @@ pub mod tests {
             metrics: CodeMetrics::default(),
             diff: String::new(),
         };
-        Version { code: Arc::new(code), phase: Some("proposal".into()), at: i64::from(number) }
+        Version { code: Arc::new(code), phase: Some("proposal".into()), tests_of: TestsOf::Unknown, at: i64::from(number) }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::{
     debate::Debate,
     error::Halt,
     event::{Limits, Started},
-    outcome::Outcome,
+    outcome::{Ending, Outcome},
     record::Hash,
     reply::Schema,
     view::View,
@@ -90,6 +90,38 @@ pub struct Reading {
     pub lines: fn(&View) -> Vec<String>,
     /// The same in full as Markdown, without times, ids and costs: equal runs give equal bytes.
     pub transcript: fn(&View) -> String,
+    /// What a completed debate lacks of what was asked of it.
+    pub shortfall: fn(&Outcome) -> Option<Shortfall>,
+}
+
+/// What a debate that ran to its end lacks of what was asked of it. Its ending is `completed` all the same: nothing went wrong with the debate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shortfall {
+    /// There are tests, and not all of them hold.
+    TestsFail,
+    /// There are tests, and they did not run.
+    NotShown,
+}
+
+impl Shortfall {
+    /// What a debate lacks, by its ending. Only where it was completed: other endings say themselves what is wrong.
+    pub fn of(format: &str, outcome: &Outcome) -> Option<Self> {
+        let reading = Format::named(format)?.reading.filter(|_| outcome.outcome == Ending::Completed)?;
+        (reading.shortfall)(outcome)
+    }
+
+    /// The word used in JSON and in lists.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::TestsFail => "tests_fail",
+            Self::NotShown => "not_shown",
+        }
+    }
+}
+
+/// How a debate ended, in a word for people: its ending, or what it lacks.
+pub fn ending_word(format: &str, outcome: &Outcome) -> String {
+    Shortfall::of(format, outcome).map_or(outcome.outcome.as_str(), Shortfall::as_str).to_uppercase().replace('_', " ")
 }
 
 impl Foreseen {

@@ -21,7 +21,8 @@ use serde_json::{Map, Value, json};
 use spoken::{Call, Spoken, check_form, with_tools};
 use std::sync::Arc;
 
-/// One agent speaks, and may use the tools that its role names and the box holds. Its turns are `step/agent`, `step/agent/tool 1`, …: the
+/// One agent speaks, and may use the tools that its role names and the box holds. A call by one that is given none of those its role names,
+/// such as a judge, is refused. Its turns are `step/agent`, `step/agent/tool 1`, …: the
 /// last one holds its reply. Several agents may do so at one step.
 pub async fn turn_with_tools<R: Reply>(
     debate: &Debate,
@@ -34,16 +35,19 @@ pub async fn turn_with_tools<R: Reply>(
     debate.enter_turn(&first)?;
     let given = toolbox.given_to(agent);
     let Ask { mut prompt, schema, check } = ask;
-    if given.is_empty() {
+    if !toolbox.may_be_called_by(agent) {
         return debate.turn_named(step, agent, first, &prompt, &schema, &*check).await;
     }
     check_form::<R>()?;
-    let form_with_tools = with_tools(&schema, &given)?;
+    // Whoever has none does not hear of any.
+    let form_with_tools = if given.is_empty() { schema.clone() } else { with_tools(&schema, &given)? };
     let check: Box<Check<'static, Spoken<R>>> = Box::new(move |said| match said {
         Spoken::Reply(reply) => check(reply),
         Spoken::Call(_) => Ok(()),
     });
-    prompt = prompt.followed_by(&offer(debate, &given, toolbox.calls));
+    if !given.is_empty() {
+        prompt = prompt.followed_by(&offer(debate, &given, toolbox.calls));
+    }
     let mut turn = first.clone();
     for number in 0..=toolbox.calls {
         let left = toolbox.calls - number;
@@ -57,7 +61,7 @@ pub async fn turn_with_tools<R: Reply>(
             Spoken::Call(call) => call,
         };
         let called = use_tool(debate, step, agent, (&turn, number + 1), call, (toolbox, &given, left)).await?;
-        prompt = prompt.followed_by(&tell(debate, &called, left.saturating_sub(1)));
+        prompt = prompt.followed_by(&tell(debate, &called, if given.is_empty() { 0 } else { left.saturating_sub(1) }));
         debate.note(step.place(Some(&agent.name)), Event::ToolCalled(Arc::new(called))).await?;
         if left == 0 {
             break;
@@ -77,7 +81,7 @@ pub async fn round_with_tools<R: Reply>(
     ask: impl Fn(&Agent, &str) -> Ask<R> + Sync,
     toolbox: &Toolbox,
 ) -> Result<Round<R>, Halt> {
-    if agents.iter().all(|agent| toolbox.given_to(agent).is_empty()) {
+    if !agents.iter().any(|agent| toolbox.may_be_called_by(agent)) {
         return debate.round(step, agents.iter().copied(), ask).await;
     }
     let notes = debate.begin_round(step, agents).await?;

@@ -4,7 +4,7 @@ use crate::{
     DebateId,
     event::{HumanAnswered, HumanMarked},
     family::families,
-    formats::{arms::ArmResult, decide::result::DebateResult, weights::Weights},
+    formats::{Shortfall, arms::ArmResult, decide::result::DebateResult, weights::Weights},
     outcome::{Absence, Ending, Substitution},
     recount::{Robustness, robustness},
     view::{Spent, View},
@@ -24,6 +24,9 @@ pub struct Document {
     pub topic: String,
     /// How it ended; null while it has not.
     pub outcome: Option<Ending>,
+    /// What a completed debate lacks of what was asked: `tests_fail` or `not_shown`; left out when it lacks nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shortfall: Option<&'static str>,
     /// The end in one sentence.
     pub summary: String,
     /// Who was missing, and why.
@@ -66,6 +69,7 @@ pub fn document(view: &View) -> Option<Document> {
         format: started.format.clone(),
         topic: started.topic.clone(),
         outcome: outcome.map(|outcome| outcome.outcome),
+        shortfall: outcome.and_then(|outcome| Shortfall::of(&started.format, outcome)).map(Shortfall::as_str),
         summary: outcome.map(|outcome| outcome.summary.clone()).unwrap_or_default(),
         degraded: outcome.map(|outcome| outcome.degraded.clone()).unwrap_or_default(),
         substituted: outcome.map(|outcome| outcome.substituted.clone()).unwrap_or_default(),

@@ -109,9 +109,17 @@ impl Toolbox {
         TOOLS.iter().filter(|tool| agent.tools.iter().any(|named| named == tool.name) && (tool.is_there)(self)).collect()
     }
 
+    /// Whether an agent's role names tools, so that a call by it is one: done, or refused and recorded.
+    pub fn may_be_called_by(&self, agent: &Agent) -> bool {
+        self.calls > 0 && agent.tools.iter().any(|named| TOOLS.iter().any(|tool| named == tool.name))
+    }
+
     /// What a call comes to, or why it is refused.
     pub fn plan(&self, given: &[&Tool], tool: &str, arguments: &Value) -> Result<Plan, String> {
         let Some(found) = given.iter().find(|known| known.name == tool) else {
+            if given.is_empty() {
+                return Err("you have no tools".to_owned());
+            }
             let names = given.iter().map(|tool| tool.name).collect::<Vec<_>>().join(", ");
             return Err(format!("you have no tool `{}`; you have: {names}", shortened(&on_one_line(tool), 40)));
         };

@@ -99,7 +99,7 @@ const SAID: &[(&str, &str)] = &[
     ("work 1/cyd/tool 1", r#"{"tool": "test", "arguments": {"code": "x"}}"#),
     ("work 1/cyd/tool 2", r#"{"tool": "run", "arguments": {"code": "late"}}"#),
     ("work 1/judge", r#"{"tool": "run", "arguments": {"code": "judge"}}"#),
-    ("work 1/judge/clarify", r#"{"answer": "friday"}"#),
+    ("work 1/judge/tool 1", r#"{"answer": "friday"}"#),
 ];
 
 /// Says what is written above, and keeps what it was asked.
@@ -183,7 +183,7 @@ async fn tools_are_used_as_given_and_every_call_is_on_record() {
         "ada": "monday at work 1/ada/tool 2",
         "bob": "tuesday at work 1/bob/tool 1",
         "cyd": "absent: it asked for a tool although it had no call left",
-        "judge": "friday at work 1/judge",
+        "judge": "friday at work 1/judge/tool 1",
     });
     assert_eq!(outcome.result, expected);
     assert_eq!(*sandbox.ran.lock().expect("no panic"), ["print(1)"], "a judge runs nothing, and nobody after the last call");
@@ -196,6 +196,7 @@ async fn tools_are_used_as_given_and_every_call_is_on_record() {
         ("work 1/cyd", "read", Err("there is no file `../secret`; there are: notes.md")),
         ("work 1/cyd/tool 1", "test", Err("the task has no tests")),
         ("work 1/cyd/tool 2", "run", Err("you have no call left")),
+        ("work 1/judge", "run", Err("you have no tools")),
     ];
     assert_eq!(called.len(), rows.len(), "{called:#?}");
     for (call, (turn, tool, said)) in called.iter().zip(rows) {

@@ -12,7 +12,7 @@ pub struct CodeArgs {
     /// The version with this number, instead of the one that won
     #[arg(long, value_name = "N", conflicts_with_all = ["candidate", "diff"])]
     pub version: Option<u32>,
-    /// The last version of this candidate, instead of the one that won
+    /// The last version of this candidate, by its author's name or as C1, C2, …, instead of the one that won
     #[arg(long, value_name = "NAME", conflicts_with = "diff")]
     pub candidate: Option<String>,
     /// Print what changed between two versions, e.g. 1..3

@@ -56,9 +56,12 @@ pub struct SolveArgs {
     /// Run a command in the sandbox on each candidate, `post-proposal="ruff check {code}"`; repeat for more
     #[arg(long, value_name = "POINT=COMMAND")]
     pub hook: Vec<String>,
-    /// Also write the code that won to FILE
+    /// Also write the code that won to FILE. A file that is there stays
     #[arg(long, value_name = "FILE")]
     pub code: Option<PathBuf>,
+    /// Overwrite that file whatever it holds
+    #[arg(long, requires = "code")]
+    pub force: bool,
     /// Commit every version as it comes to the branch debate/<id> of the repository here; your checkout is not touched
     #[arg(long)]
     pub git: bool,

@@ -1,5 +1,6 @@
 //! `code`: the code a debate wrote, the one that won or any version, as text, as a difference, line by line, or written to a file when asked.
 
+pub mod applying;
 mod history;
 
 use crate::{
@@ -8,20 +9,17 @@ use crate::{
     error::CliError,
     git::branch::Plan,
     output,
-    replacing::replace,
-    versions::{self, Version, as_file, last_of, usual_name, winner},
+    versions::{self, Version, as_file, last_of, winner},
 };
+use applying::apply;
 use rebut_engine::{
-    clean::{for_people, has_hostile, on_one_line},
+    clean::{for_people, on_one_line},
     facts::{CodeRecorded, TestCount},
+    formats::solve,
     view::View,
 };
 use serde_json::{Value, json};
-use std::{
-    io::IsTerminal,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{io::IsTerminal, path::Path, sync::Arc};
 
 /// `rebut code`.
 pub async fn run(global: &GlobalArgs, args: CodeArgs) -> Result<u8, CliError> {
@@ -77,6 +75,7 @@ fn choose<'a>(view: &'a View, version: Option<u32>, candidate: Option<&str>) -> 
     match (version, candidate) {
         (Some(number), _) => numbered(view, number),
         (None, Some(name)) => last_of(view, name)
+            .or_else(|| last_of(view, &solve::owner_of(view.started.as_ref()?, name)?))
             .ok_or_else(|| CliError::usage(format!("there is no candidate `{}`", on_one_line(name))).hint(there_are(view))),
         (None, None) => winner(view).ok_or_else(|| CliError::usage("no code has won in this debate").hint(there_are(view))),
     }
@@ -104,7 +103,7 @@ fn difference(before: &CodeRecorded, after: &CodeRecorded) -> String {
 /// What can be asked for, for a hint.
 fn there_are(view: &View) -> String {
     let all: Vec<String> = view.code.iter().map(|code| format!("{} ({})", code.version, on_one_line(&code.candidate))).collect();
-    format!("--version N takes one of: {}; --candidate NAME the last of its own", all.join(", "))
+    format!("--version N takes one of: {}; --candidate NAME the last of its own, by its author or as C1, C2, …", all.join(", "))
 }
 
 /// What is known of a version, in one line.
@@ -137,40 +136,6 @@ fn document(view: &View, chosen: &CodeRecorded) -> Value {
         "diff": chosen.diff,
         "versions": versions.collect::<Vec<_>>(),
     })
-}
-
-/// Writes the code to a file, which may hold another version of this debate, and nothing else.
-fn apply(view: &View, chosen: &CodeRecorded, file: &Path, force: bool, quiet: bool) -> Result<(), CliError> {
-    let file = if file.as_os_str().is_empty() { PathBuf::from(usual_name(&chosen.language)) } else { file.to_owned() };
-    let text = as_file(&chosen.code);
-    if !force {
-        check_unchanged(view, &file)?;
-    }
-    replace(&file, text.as_bytes())?;
-    if has_hostile(&text) {
-        eprintln!("careful: {} holds characters that cannot be seen, or that reorder what is seen", file.display());
-    }
-    if !quiet {
-        eprintln!("version {} ({}) written to {}", chosen.version, on_one_line(&chosen.candidate), file.display());
-    }
-    Ok(())
-}
-
-/// Refuses a file that holds something which is not in the debate's record: nobody could bring it back.
-fn check_unchanged(view: &View, file: &Path) -> Result<(), CliError> {
-    let held = match file.symlink_metadata() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(CliError::file("read", file, &error)),
-        // A link may lead to anything; what it leads to is not looked at.
-        Ok(found) if !found.is_file() => None,
-        Ok(_) => Some(std::fs::read(file).map_err(|error| CliError::file("read", file, &error))?),
-    };
-    let is_ours = held.is_some_and(|held| view.code.iter().any(|code| as_file(&code.code).as_bytes() == held));
-    if is_ours {
-        return Ok(());
-    }
-    let message = format!("{} holds something that is no version of this debate; it stays as it is", file.display());
-    Err(CliError::usage(message).hint("give another FILE, move it away, or overwrite it with --force"))
 }
 
 /// Writes each version as a commit to a branch of the repository here, and says what the branch holds.

@@ -5,7 +5,9 @@ use rebut_engine::{
     DebateId, Desk, Running,
     clean::json_for_terminal,
     error::{DeskError, Halt},
+    formats::Shortfall,
     outcome::{Ending, Outcome},
+    record::Record,
     view::View,
 };
 use std::{
@@ -29,7 +31,10 @@ pub async fn follow(app: &App, desk: &Desk, running: Running, args: &OutputArgs)
     if outcome.outcome == Ending::Contested && !args.json && !args.stream_json {
         offer_choice(app, desk, &view, &mut interrupts).await?;
     }
-    Ok(exit_code(outcome.outcome, args))
+    Ok(match view.started.as_ref().and_then(|started| Shortfall::of(&started.format, &outcome)) {
+        Some(_) => exit_code(Ending::Contested, args),
+        None => exit_code(outcome.outcome, args),
+    })
 }
 
 /// Shows a run until it ends; nothing when it was interrupted and saved.
@@ -63,8 +68,10 @@ fn how_to_go_on(app: &App, id: DebateId) -> String {
 }
 
 async fn watch(app: &App, desk: &Desk, running: &Running, args: &OutputArgs, interrupts: &mut Interrupts) -> Result<View, CliError> {
-    let started = desk.view(running.id).await?.started;
-    let person_answers = started.is_some_and(|started| started.agents.iter().any(|agent| agent.provider() == "human"));
+    let known = desk.view(running.id).await?;
+    // A gate that was decided before this process began waits for nobody.
+    let is_past = |record: &Record| record.kind == "gate.opened" && record.seq <= known.events && known.open_gate.is_none();
+    let person_answers = known.started.as_ref().is_some_and(|started| started.agents.iter().any(|agent| agent.provider() == "human"));
     let mut progress = Progress::new(&app.global, person_answers);
     let mut watch = desk.watch(running.id, 0).await?;
     let mut deltas = desk.deltas(running.id);
@@ -75,7 +82,9 @@ async fn watch(app: &App, desk: &Desk, running: &Running, args: &OutputArgs, int
             next = watch.next() => match next? {
                 Some(record) => {
                     view.apply(&record);
-                    progress.event(&record);
+                    if !is_past(&record) {
+                        progress.event(&record);
+                    }
                     if args.stream_json {
                         let line = serde_json::to_string(&record.envelope()).map_err(|error| CliError::failed(error.to_string()))?;
                         output::print(&format!("{}\n", json_for_terminal(&line)))?;

@@ -11,6 +11,7 @@ use crate::{
 use rebut_engine::{
     Desk,
     clean::{for_people, json_for_terminal, on_one_line, shortened},
+    formats::Shortfall,
     outcome::{Ending, Outcome},
     report,
     store::{Filter, Session, Status},
@@ -40,6 +41,10 @@ pub async fn ls(global: &GlobalArgs, args: LsArgs) -> Result<u8, CliError> {
     for (session, state) in &sessions {
         output::print(&row(session, state, paint))?;
     }
+    if let (Some((session, _)), false) = (sessions.iter().find(|(_, state)| *state == WAITING), global.quiet) {
+        let id = session.id.short();
+        eprintln!("waiting for a person: rebut show {id}, then rebut approve {id} or rebut reject {id}");
+    }
     if let (Some((session, _)), false) = (sessions.iter().find(|(_, state)| *state == INTERRUPTED), global.quiet) {
         eprintln!("interrupted: its process is gone; go on with: rebut resume {}", session.id.short());
     }
@@ -49,12 +54,15 @@ pub async fn ls(global: &GlobalArgs, args: LsArgs) -> Result<u8, CliError> {
 /// The state of a debate that is recorded as running but that nobody runs.
 const INTERRUPTED: &str = "interrupted";
 
+/// The state of a debate that somebody runs, and that waits at a gate for a person.
+const WAITING: &str = "waiting";
+
 /// The sessions asked for, each with its state.
 async fn listed(desk: &Desk, args: &LsArgs) -> Result<Vec<(Session, &'static str)>, CliError> {
     let wanted = args.status.as_deref();
     let status = wanted.map(|word| {
-        let parsed = if word == INTERRUPTED { Some(Status::Running) } else { Status::parse(word) };
-        let known = "running, interrupted, paused, completed, failed, cancelled";
+        let parsed = if [INTERRUPTED, WAITING].contains(&word) { Some(Status::Running) } else { Status::parse(word) };
+        let known = "running, waiting, interrupted, paused, completed, failed, cancelled";
         parsed.ok_or_else(|| CliError::usage(format!("there is no status `{word}`")).hint(known))
     });
     let status = status.transpose()?;
@@ -62,8 +70,11 @@ async fn listed(desk: &Desk, args: &LsArgs) -> Result<Vec<(Session, &'static str
     let limit = if status == Some(Status::Running) { 0 } else { args.limit };
     let mut listed = Vec::new();
     for session in desk.sessions(&Filter { status, limit, ..Filter::default() }).await? {
-        let is_gone = session.status == Status::Running && !desk.is_run(session.id).await?;
-        let state = if is_gone { INTERRUPTED } else { session.status.as_str() };
+        let state = match session.status {
+            Status::Running if !desk.is_run(session.id).await? => INTERRUPTED,
+            Status::Running if desk.view(session.id).await?.open_gate.is_some() => WAITING,
+            status => status.as_str(),
+        };
         if status != Some(Status::Running) || wanted == Some(state) {
             listed.push((session, state));
         }
@@ -74,7 +85,8 @@ async fn listed(desk: &Desk, args: &LsArgs) -> Result<Vec<(Session, &'static str
 
 fn row(session: &Session, state: &str, paint: Paint) -> String {
     let outcome = session.outcome.as_deref().and_then(|json| serde_json::from_str::<Outcome>(json).ok());
-    let state = outcome.map_or(state, |outcome| outcome.outcome.as_str());
+    let word = |outcome: &Outcome| Shortfall::of(&session.format, outcome).map_or(outcome.outcome.as_str(), Shortfall::as_str);
+    let state = outcome.as_ref().map_or(state, word);
     let mark = if session.rehearsal { " (rehearsal)" } else { "" };
     let when = session.created_at.get(..16).unwrap_or_default().replace('T', " ");
     let topic = shortened(&on_one_line(&session.topic), 70).into_owned();
@@ -107,6 +119,9 @@ pub async fn show(global: &GlobalArgs, args: ShowArgs) -> Result<u8, CliError> {
         output::print(&for_people(&report::transcript(&view)))?;
     } else {
         output::print(&text::result(&view, true, app.go_on(&view).as_deref(), Paint::stdout(global.color)))?;
+        if view.open_gate.is_some() && !desk.is_run(id).await? {
+            eprintln!("its process is gone: what is decided is kept, and it goes on with: rebut resume {}", id.short());
+        }
     }
     Ok(0)
 }

@@ -1,6 +1,9 @@
 //! `rebut solve`: from a task, or a problem of a benchmark, to code with its evidence.
 
-use super::begin::{self, Prepared};
+use super::{
+    begin::{self, Prepared},
+    code::applying,
+};
 use crate::{
     app::App,
     cli::{GlobalArgs, SolveArgs},
@@ -9,16 +12,16 @@ use crate::{
     git::branch,
     output,
     problems::{self, Problem},
+    versions::winner,
     wisdom,
 };
 use rebut_engine::{
-    DebateId, Desk,
+    DebateId, Desk, Start,
     clean::{for_people, on_one_line},
-    formats::solve::{Config, FORMAT, Input, Phase, ROLES, SolveResult},
+    formats::solve::{Config, FORMAT, Input, Phase, ROLES, least_calls},
     moves::clarify::GivenAnswer,
 };
 use rebut_models::Registry;
-use serde::Deserialize;
 use serde_json::Value;
 use std::{io::Read, path::Path, sync::Arc};
 
@@ -29,6 +32,7 @@ const LANGUAGE: &str = "python";
 pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
     let app = App::open(global, &settings(&args)?)?;
     output::check_files(&args.run.output, FORMAT.name)?;
+    args.code.as_deref().map_or(Ok(()), |file| applying::check_free(file, args.force))?;
     let mut input = input(&args, &app)?;
     let config = app.config.format(FORMAT.name)?;
     let value = serde_json::to_value(&input).map_err(|error| CliError::failed(error.to_string()))?;
@@ -40,9 +44,11 @@ pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
     (FORMAT.check)(&value, &config, &panel.agents).map_err(CliError::usage)?;
     look_for_lessons(&app, &registry, &args, &config, &mut input).await?;
     let prepared = Prepared::new(&app, registry, &args.run, (FORMAT.name, &input, config), (panel.agents, panel.chosen))?;
+    check_calls(&prepared.start)?;
     if let Some(code) = prepared.foresee(&app, &args.run).await? {
         return Ok(code);
     }
+    args.code.as_deref().map_or(Ok(()), applying::check_writable)?;
     let desk = prepared.desk(&app).await?;
     let id = DebateId::new();
     let recorder = plan.map(|plan| plan.begin(&app.place.worktrees(), id)).transpose()?;
@@ -56,7 +62,7 @@ pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
     let keeping = recorder.map(|recorder| recorder.keep(&desk));
     let code = branch::follow_with(&app, &desk, running, &args.run.output, keeping).await?;
     if let Some(file) = &args.code {
-        write_code(&desk, id, file).await?;
+        write_code(&desk, id, file, (args.force, global.quiet)).await?;
     }
     Ok(code)
 }
@@ -83,6 +89,19 @@ async fn look_for_lessons(
         }
     }
     Ok(())
+}
+
+/// Refuses a cap under which nobody's code can ever come.
+fn check_calls(start: &Start) -> Result<(), CliError> {
+    let least = least_calls(&start.input, &start.config, &start.agents).map_err(CliError::usage)?;
+    match start.limits.and_then(|limits| limits.caps.calls).filter(|cap| *cap < least) {
+        None => Ok(()),
+        Some(cap) => Err(CliError::usage(format!("with {cap} calls there can be no code: the first candidates need at least {least}"))
+            .hint(format!(
+                "--max-calls {least} or more, of which {} are kept for the vote; or fewer generators: --judges generator,judge",
+                FORMAT.closing_calls
+            ))),
+    }
 }
 
 /// What was typed, as changes of settings.
@@ -184,16 +203,14 @@ fn read(file: &Path) -> Result<String, CliError> {
     std::fs::read_to_string(file).map_err(|error| CliError::file("read", file, &error))
 }
 
-/// Writes the code that won. A debate without any leaves the file as it is.
-async fn write_code(desk: &Desk, id: DebateId, file: &Path) -> Result<(), CliError> {
-    let outcome = desk.view(id).await?.outcome;
-    let result = outcome.and_then(|outcome| SolveResult::deserialize(&outcome.result).ok());
-    match result.filter(|result| !result.code.is_empty()) {
-        Some(result) => {
-            std::fs::write(file, &result.code).map_err(|error| CliError::file("write", file, &error))?;
-            eprintln!("wrote {}", file.display());
-        }
-        None => eprintln!("{} was not written: there is no code", file.display()),
-    }
-    Ok(())
+/// Writes the code that won, by the rules of `rebut code --apply`. A debate without any leaves the file as it is.
+async fn write_code(desk: &Desk, id: DebateId, file: &Path, (force, quiet): (bool, bool)) -> Result<(), CliError> {
+    let view = desk.view(id).await?;
+    let Some(won) = winner(&view) else {
+        eprintln!("{} was not written: there is no code", file.display());
+        return Ok(());
+    };
+    // It was free when the debate began; whoever wrote it meanwhile keeps it.
+    applying::apply(&view, won, file, force, quiet)
+        .map_err(|error| error.and_hint(format!("the code is kept: rebut code {} --apply FILE", id.short())))
 }

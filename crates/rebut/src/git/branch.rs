@@ -248,7 +248,7 @@ async fn commit_all(desk: &Desk, mut recorder: Recorder, left: &Notify) -> Resul
             next = watch.next() => next.inspect_err(|error| eprintln!("{error}")).ok().flatten(),
             () = left.notified() => None,
         };
-        let version = next.as_ref().and_then(Version::of);
+        let version = next.as_ref().and_then(|record| Version::of(record, view.started.as_deref()));
         if let Some(record) = &next {
             view.apply(record);
         }

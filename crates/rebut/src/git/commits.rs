@@ -1,7 +1,7 @@
 //! What the versions of a debate's code are as commits: one file for each candidate while they compete, and at the end the winner's alone under
 //! its final name. Made from the journal alone, so that the same journal gives the same commits. Pure.
 
-use crate::versions::{Version, as_file, tests_in_words};
+use crate::versions::{Version, as_file};
 use rebut_engine::{DebateId, clean::on_one_line, facts::CodeRecorded};
 use std::collections::HashSet;
 
@@ -63,7 +63,7 @@ pub fn missing(done: &Done, debate: DebateId, file: &str, versions: &[Version], 
         let code = &version.code;
         let phase = version.phase.as_deref().map(|phase| format!(", {}", on_one_line(phase))).unwrap_or_default();
         let candidate = on_one_line(&code.candidate);
-        let (tests, turn) = (tests_in_words(code.tests), on_one_line(&code.turn));
+        let (tests, turn) = (version.tests_in_words(), on_one_line(&code.turn));
         steps.push(Step {
             message: format!(
                 "Version {number} of {candidate}{phase}: {tests}\n\nTurn: {turn}\n{VERSION}: {number}\n",
@@ -76,7 +76,8 @@ pub fn missing(done: &Done, debate: DebateId, file: &str, versions: &[Version], 
     }
     if let Some(won) = winner.filter(|won| !done.winners.contains(&won.version)) {
         let files = names.iter().map(|(_, name)| (name.clone(), None)).chain([(file.to_owned(), Some(as_file(&won.code)))]);
-        let (number, candidate, tests) = (won.version, on_one_line(&won.candidate), tests_in_words(won.tests));
+        let tests = versions.iter().find(|known| known.code.version == won.version).map(Version::tests_in_words).unwrap_or_default();
+        let (number, candidate) = (won.version, on_one_line(&won.candidate));
         steps.push(Step {
             message: format!("Won: version {number} of {candidate}: {tests}\n\n{WINNER}: {number}\n"),
             files: files.collect(),

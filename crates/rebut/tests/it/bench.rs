@@ -115,6 +115,42 @@ fn solve_passes_what_one_answer_fails_because_code_really_ran() {
 }
 
 #[test]
+fn a_rehearsed_bench_says_so_in_every_report() {
+    let rebut = installed();
+    let args = |more: &[&'static str]| {
+        let usual =
+            ["bench", "human_eval", "problems.jsonl", "--arm", "oracle,single", "--first", "1", "-m", "rehearsal", "-o", "report.md"];
+        usual.into_iter().chain(more.iter().copied()).collect::<Vec<&str>>()
+    };
+    let label = "REHEARSAL: the built-in speaker wrote for single, not a model";
+    assert!(rebut.expect(0, &args(&[])).contains(label));
+    assert!(rebut.read("report.md").contains(label));
+    let report = rebut.json(0, &args(&["--json"]));
+    let marks = [&report["rehearsal"], &report["arms"][0]["rehearsal"], &report["arms"][1]["rehearsal"]];
+    assert_eq!(marks, [&json!(true), &json!(false), &json!(true)], "{report}");
+    let real = rebut.json(0, &bench(&["--arm", "single", "--first", "1"]));
+    assert_eq!(real["rehearsal"], false);
+    assert!(
+        rebut.expect(0, &["bench", "human_eval", "problems.jsonl", "--arm", "oracle", "--first", "1"]).contains("human_eval  1 problem ·")
+    );
+}
+
+#[test]
+fn a_bench_that_breaks_off_reports_what_was_scored_and_leaves_no_debate_open() {
+    let rebut = installed();
+    let good = rebut.read("script.md");
+    let (head, polls) = good.split_once("## answer 1/generator").expect("the poll's answers");
+    let title = head.split("## answer/generator").next().expect("a title");
+    rebut.write("script.md", &format!("{title}## answer/generator\n!error 401\n\n## answer 1/generator{polls}"));
+    let report = rebut.json(4, &bench(&["--arm", "poll,single", "--jobs", "4"]));
+    let results = report["results"].as_array().expect("rows");
+    assert!(!results.is_empty() && results.iter().all(|row| row["arm"] == "poll" && row["verdict"] == "passed"), "{report}");
+    assert!(report["unfinished"].as_str().is_some_and(|why| why.starts_with("it broke off")), "{report}");
+    let listed = rebut.expect(0, &["ls", "-n", "0"]);
+    assert!(!listed.contains("interrupted") && listed.contains("no_model"), "{listed}");
+}
+
+#[test]
 fn bad_data_arms_and_places_are_refused_before_anything_runs() {
     let rebut = installed();
     let good = rebut.read("problems.jsonl");

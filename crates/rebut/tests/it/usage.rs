@@ -57,7 +57,7 @@ fn mistakes_are_named_with_a_way_out() {
         (&["config", "validate", "range.toml"], 2, "range.toml: line 2: timeout_per_judge must be 1 to 86400 seconds"),
         (&["--config", "none.toml", "ls"], 2, "cannot read none.toml"),
         (&["show", "zzz"], 2, "`rebut ls` lists the debates kept here"),
-        (&["ls", "--status", "done"], 2, "running, interrupted, paused, completed, failed, cancelled"),
+        (&["ls", "--status", "done"], 2, "running, waiting, interrupted, paused, completed, failed, cancelled"),
         (&["replay", "zzz"], 2, "no debate `zzz`"),
         (&["roles", "rsik"], 2, "did you mean `risk`?"),
         (&["import", "missing.ndjson"], 2, "there is no file missing.ndjson"),

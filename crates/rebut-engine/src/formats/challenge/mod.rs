@@ -63,7 +63,7 @@ pub const FORMAT: Format = Format {
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices,
     foresee,
-    reading: Some(Reading { heading: reading::heading, lines: reading::lines, transcript: reading::transcript }),
+    reading: Some(Reading { heading: reading::heading, lines: reading::lines, transcript: reading::transcript, shortfall: |_| None }),
 };
 
 /// The rules.

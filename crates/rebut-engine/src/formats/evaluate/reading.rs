@@ -18,7 +18,7 @@ use serde::Deserialize;
 use std::fmt::Write;
 
 /// How evaluations are read.
-pub const READING: Reading = Reading { heading, lines, transcript };
+pub const READING: Reading = Reading { heading, lines, transcript, shortfall: |_| None };
 
 /// The result in one sentence; `topics` is how many there are.
 pub fn summary(result: &EvaluateResult, topics: usize) -> String {

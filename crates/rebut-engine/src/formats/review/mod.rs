@@ -67,7 +67,7 @@ pub const FORMAT: Format = Format {
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: |_| Vec::new(),
     foresee,
-    reading: Some(Reading { heading: reading::heading, lines: reading::lines, transcript: reading::transcript }),
+    reading: Some(Reading { heading: reading::heading, lines: reading::lines, transcript: reading::transcript, shortfall: |_| None }),
 };
 
 /// The rules.

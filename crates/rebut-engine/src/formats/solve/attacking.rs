@@ -16,6 +16,7 @@ use crate::{
     moves::{
         quotes::Source,
         red_blue::{AttackState, falls, goes_on, is_shown},
+        tools::{round_with_tools, turn_with_tools},
     },
 };
 use futures_util::future::join_all;
@@ -55,7 +56,9 @@ async fn attack(debate: &Debate, case: &Case, ledger: &mut Ledger, round: u32) -
         let seen = reds.iter().find(|(red, _)| red.name == agent.name).map_or(&[][..], |(_, seen)| seen);
         case.strike(debate, agent, notes, seen)
     };
-    let heard = debate.round(&step(format!("attack {round}"), Phase::Adversarial, round), reds.iter().map(|(red, _)| *red), ask).await?;
+    let striking = step(format!("attack {round}"), Phase::Adversarial, round);
+    let who: Vec<&Agent> = reds.iter().map(|(red, _)| *red).collect();
+    let heard = round_with_tools(debate, &striking, &who, ask, &case.toolbox()).await?;
     let mut shown = Vec::new();
     for Said { agent, reply, .. } in heard.said {
         for attacked in reply.attacks {
@@ -85,13 +88,14 @@ async fn attack(debate: &Debate, case: &Case, ledger: &mut Ledger, round: u32) -
 
 /// Blue answers for each candidate that was hit, all at the same time; then contests are ruled and patches tried, one after another.
 async fn defend(debate: &Debate, case: &Case, ledger: &mut Ledger, round: u32, hit: &[Arc<str>]) -> Result<(), Halt> {
+    let toolbox = &case.toolbox();
     let turns = hit.iter().filter_map(|owner| {
         let candidate = ledger.of(owner)?;
         let blue = case.seats.blue.as_ref().or_else(|| agent_named(debate, owner))?;
         let shown: Vec<&Attack> = candidate.open_attacks().collect();
         let defending = step(format!("defence {round} {}", candidate.label), Phase::Adversarial, round);
         let ask = case.defend(debate, blue, candidate, &shown);
-        Some(async move { debate.turn(&defending, blue, ask).await.map(|said| (owner.clone(), said)) })
+        Some(async move { turn_with_tools(debate, &defending, blue, ask, toolbox).await.map(|said| (owner.clone(), said)) })
     });
     let answers = join_all(turns).await;
     for answer in answers {
@@ -117,7 +121,8 @@ async fn rule(debate: &Debate, case: &Case, ledger: &mut Ledger, round: u32, own
     let judge = case.seats.judge.as_ref().filter(|judge| judge.name != *owner && judge.name != *blue);
     let (Some(judge), false) = (judge, contested.is_empty()) else { return Ok(()) };
     let ruling = step(format!("ruling {round} {}", candidate.label), Phase::Adversarial, round);
-    let Ok(said) = debate.turn(&ruling, judge, case.rule(debate, judge, &contested)).await? else { return Ok(()) };
+    let ask = case.rule(debate, judge, &contested);
+    let Ok(said) = turn_with_tools(debate, &ruling, judge, ask, &case.toolbox()).await? else { return Ok(()) };
     for (attack, _) in &contested {
         let ruled = said.reply.rulings.iter().find(|ruled| ruled.attack == attack.id);
         if falls(true, ruled.map(|ruled| ruled.contradicts))

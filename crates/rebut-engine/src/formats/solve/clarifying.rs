@@ -11,7 +11,10 @@ use crate::{
     clean::on_one_line,
     debate::{Debate, Step},
     error::Halt,
-    moves::clarify::{Clarification, by_user, is_clear, is_simple},
+    moves::{
+        clarify::{Clarification, by_user, is_clear, is_simple},
+        tools::{round_with_tools, turn_with_tools},
+    },
     planning::{Features, Protocol, Style},
     topology::Topology,
 };
@@ -26,7 +29,7 @@ pub async fn clarify(debate: &Debate, case: &mut Case, ledger: &mut Ledger) -> R
         let asking = step(format!("clarify {round}"), Phase::Dehallucination, round);
         let asker = case.seats.asker.clone();
         let ask = case.clarify(debate, &asker, &ledger.clarified);
-        let Ok(said) = debate.turn(&asking, &asker, ask).await? else { break };
+        let Ok(said) = turn_with_tools(debate, &asking, &asker, ask, &case.toolbox()).await? else { break };
         sure = Some(said.reply.confidence);
         let open = said.reply.questions;
         if is_clear(said.reply.confidence, open.len(), case.config.clarification_confidence) {
@@ -66,7 +69,7 @@ async fn answer(debate: &Debate, case: &Case, ledger: &mut Ledger, round: u32, o
     let said = match &case.seats.instructor {
         Some(instructor) => {
             let answering = step(format!("instruct {round}"), Phase::Dehallucination, round);
-            debate.turn(&answering, instructor, case.instruct(debate, instructor, &left)).await?.ok()
+            turn_with_tools(debate, &answering, instructor, case.instruct(debate, instructor, &left), &case.toolbox()).await?.ok()
         }
         None => None,
     };
@@ -97,7 +100,8 @@ pub async fn plan(debate: &Debate, case: &mut Case) -> Result<(), Halt> {
     };
     let planners: Vec<&Agent> = debate.agents().iter().filter(is_planner).collect();
     let planning = Step::once("plan", 1);
-    let heard = debate.round(&planning, planners, |agent, notes| case.make_plan(debate, agent, notes, chosen.what == Style::Cpde)).await?;
+    let ask = |agent: &Agent, notes: &str| case.make_plan(debate, agent, notes, chosen.what == Style::Cpde);
+    let heard = round_with_tools(debate, &planning, &planners, ask, &case.toolbox()).await?;
     let mut lines = Vec::new();
     for said in &heard.said {
         let plan = said.reply.plan().map_err(Halt::Broken)?;

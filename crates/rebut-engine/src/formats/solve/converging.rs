@@ -14,7 +14,7 @@ use crate::{
     debate::{Debate, Round, Said, Step},
     error::Halt,
     event::{Event, Position, Tally},
-    moves::contrast::differences,
+    moves::{contrast::differences, tools::round_with_tools},
     record::Hash,
     sandbox::Ran,
     voting::{self, Ballot, Count, Gather, Rules},
@@ -70,7 +70,8 @@ pub fn quality(rubric: &[Rated], label: &str) -> Option<f64> {
 async fn contrast(debate: &Debate, case: &Case, ledger: &mut Ledger, able: &[Candidate]) -> Result<(), Halt> {
     let shown: Vec<&Candidate> = able.iter().collect();
     let telling = step("contrast", Phase::Convergence, 1);
-    let heard = debate.round(&telling, [&case.seats.tester], |agent, notes| case.tell_apart(debate, agent, notes, &shown)).await?;
+    let ask = |agent: &Agent, notes: &str| case.tell_apart(debate, agent, notes, &shown);
+    let heard = round_with_tools(debate, &telling, &[&case.seats.tester], ask, &case.toolbox()).await?;
     let Some(said) = heard.said.first() else { return Ok(()) };
     let trial = |one: &Candidate| Trial { owner: one.owner.clone(), code: one.code.clone(), tests: said.reply.tests.clone(), style: None };
     let testing = step("contrast-test", Phase::Convergence, 1);
@@ -91,8 +92,8 @@ async fn contrast(debate: &Debate, case: &Case, ledger: &mut Ledger, able: &[Can
 async fn rate(debate: &Debate, case: &Case, ledger: &mut Ledger, able: &[Candidate]) -> Result<(), Halt> {
     let (Some(judge), false) = (&case.seats.judge, able.is_empty()) else { return Ok(()) };
     let shown: Vec<&Candidate> = able.iter().collect();
-    let heard =
-        debate.round(&step("rubric", Phase::Convergence, 2), [judge], |agent, notes| case.rate(debate, agent, notes, &shown)).await?;
+    let ask = |agent: &Agent, notes: &str| case.rate(debate, agent, notes, &shown);
+    let heard = round_with_tools(debate, &step("rubric", Phase::Convergence, 2), &[judge], ask, &case.toolbox()).await?;
     ledger.rubric = heard.said.into_iter().flat_map(|said| said.reply.scores).collect();
     Ok(())
 }
@@ -108,7 +109,7 @@ async fn vote(debate: &Debate, case: &Case, ledger: &Ledger, able: &[Candidate])
         shown.sort_by_key(|one| Hash::of(format!("{seed}/ballot/{}/{}", agent.name, one.label).as_bytes()).0);
         case.rank(debate, agent, notes, &shown, &ledger.differences)
     };
-    let heard = debate.round(&balloting, eligible.iter().copied(), ask).await?;
+    let heard = round_with_tools(debate, &balloting, &eligible, ask, &case.toolbox()).await?;
     let count = count(&case.config.voting, eligible.len(), able, &heard.said);
     record(debate, &balloting, &heard, &count).await?;
     Ok(chosen(able, count))
@@ -135,7 +136,7 @@ fn chosen(able: &[Candidate], count: Count) -> Choice {
     let tied: Vec<&Candidate> = count.winners.iter().filter_map(labelled).collect();
     let left: Vec<&Candidate> = if tied.is_empty() { able.iter().collect() } else { tied };
     let owner = by_evidence(&left).map_or_else(|| able[0].owner.clone(), |one| one.owner.clone());
-    let by = format!("by evidence, since the vote ({}) ended in {}", count.method, count.ending.as_str());
+    let by = format!("by evidence, since the vote ({}) ended in {}", count.method, count.ending.as_str().replace('_', " "));
     Choice { owner, by, count: Some(count) }
 }
 

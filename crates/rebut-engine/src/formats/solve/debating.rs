@@ -95,7 +95,7 @@ pub async fn review(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result
         let own = ledger.of(&agent.name).cloned().unwrap_or_default();
         case.review(debate, agent, notes, &own)
     };
-    let heard = debate.round(&reviewing, owners, ask).await?;
+    let heard = round_with_tools(debate, &reviewing, &owners, ask, &case.toolbox()).await?;
     for Said { agent, reply, .. } in heard.said {
         let Some(candidate) = ledger.of_mut(&agent) else { continue };
         for answered in reply.answers {
@@ -117,7 +117,7 @@ pub async fn optimize(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Resu
         let own = ledger.of(&agent.name).cloned().unwrap_or_default();
         case.optimize(debate, agent, notes, &own)
     };
-    let heard = debate.round(&optimizing, owners, ask).await?;
+    let heard = round_with_tools(debate, &optimizing, &owners, ask, &case.toolbox()).await?;
     let (mut changed, mut refused) = (0, 0);
     for Said { agent, turn, reply } in heard.said {
         let Some(before) = ledger.of(&agent).cloned().filter(|one| reply.changed && one.code != reply.code) else { continue };

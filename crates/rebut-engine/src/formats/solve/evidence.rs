@@ -69,15 +69,21 @@ impl Evidence {
         self.names_held().into_iter().filter(|name| !after.contains(name)).map(str::to_owned).collect()
     }
 
+    /// The same, but where there are tests and none ran, that they did not run.
+    pub fn unless_given(self, tests: &str) -> Self {
+        if self == Self::NoTests && !tests.trim().is_empty() { Self::NotRun(String::new()) } else { self }
+    }
+
     /// In a few words.
     pub fn words(&self) -> String {
         match self {
             Self::NoTests => "no tests".to_owned(),
+            Self::NotRun(why) if why.is_empty() => "not run".to_owned(),
             Self::NotRun(why) => format!("not run: {}", shortened(&on_one_line(why), 160)),
             Self::Ran(ran) => match (&ran.distrust, ran.tests.len()) {
                 (Some(why), _) => format!("not to be believed: {}", shortened(&on_one_line(why), 160)),
                 (None, 0) => format!("no test ran ({})", end_words(&ran.end)),
-                (None, total) => format!("{} of {total} hold", ran.passed()),
+                (None, total) => held_words(ran.passed(), total),
             },
         }
     }
@@ -105,6 +111,11 @@ impl Evidence {
     }
 }
 
+/// So many tests hold of so many.
+pub fn held_words(passed: impl std::fmt::Display, total: impl std::fmt::Display) -> String {
+    format!("{passed} of {total} hold")
+}
+
 /// More failures than these say nothing new.
 const MOST_FAILURES: usize = 8;
 /// So much of what a test said is quoted, from its end.
@@ -124,6 +135,14 @@ fn verdict_word(verdict: TestVerdict) -> &'static str {
         TestVerdict::Fail => "fails",
         TestVerdict::Error => "broke",
         TestVerdict::Timeout => "did not end in time",
+    }
+}
+
+/// How a run ended, and the end of what it said, if it said anything.
+pub fn ended_saying(end: &End, said: &str) -> String {
+    match tail(said) {
+        said if said.is_empty() => end_words(end),
+        said => format!("{}: {said}", end_words(end)),
     }
 }
 
@@ -166,6 +185,9 @@ mod tests {
             assert_eq!(after.passed(), passed, "{after:?}");
             assert_eq!(both.broken_in(&after), broken, "{after:?}");
         }
+        assert_eq!(Evidence::NoTests.unless_given("assert x").words(), "not run");
+        assert_eq!(Evidence::NoTests.unless_given(" \n").words(), "no tests");
+        assert_eq!(both.clone().unless_given("assert x"), both);
         assert_eq!(Evidence::NoTests.broken_in(&both), Vec::<String>::new(), "nothing held before, nothing can break");
     }
 }

@@ -27,6 +27,7 @@ use crate::{
     clean::on_one_line,
     debate::Debate,
     error::Halt,
+    event::Started,
     formats::{Foreseen, Format, Run, patience::limits_by},
     moves::tools,
     outcome::{Ending, LimitMet, Outcome},
@@ -112,7 +113,8 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
         // What stands so far is worth having; with more to use it goes on from here.
         Err(Halt::Stopped(stop)) => {
             choose(&case, &mut ledger, "by evidence, since the debate met a limit");
-            outcome(debate, &case, &ledger, Evidence::NoTests, Some(stop))
+            let hidden = Evidence::NoTests.unless_given(&case.input.hidden_tests);
+            outcome(debate, &case, &ledger, hidden, Some(stop))
         }
         Err(halt) => Err(halt),
     }
@@ -190,7 +192,7 @@ async fn close(
         hook(debate, case, ledger, phase, argv).await?;
     }
     let wait = case.config.gates.contains(&phase).then(|| Duration::from_secs(60 * case.config.gate_minutes));
-    debate.gate(&format!("after {}", phase.name()), &reading::so_far(ledger), wait).await?;
+    debate.gate(&format!("after {}", phase.name()), &reading::so_far(case, ledger), wait).await?;
     Ok(())
 }
 
@@ -204,10 +206,7 @@ async fn hook(debate: &Debate, case: &Case, ledger: &mut Ledger, phase: Phase, a
         let job = case.job(candidate.code.clone(), Work::Command(Command { argv: argv.to_vec(), files: Vec::new() }));
         let completed = debate.run(&running, &owner, &job).await?;
         let (passed, said) = match completed.result() {
-            Ok(ran) => (
-                Some(ran.end == End::Exited(0)),
-                format!("{}: {}", evidence::end_words(&ran.end), evidence::tail(&[&*ran.stdout, &*ran.stderr].join("\n"))),
-            ),
+            Ok(ran) => (Some(ran.end == End::Exited(0)), evidence::ended_saying(&ran.end, &[&*ran.stdout, &*ran.stderr].join("\n"))),
             Err(refused) => (None, refused.to_string()),
         };
         if passed == Some(false) {
@@ -225,6 +224,22 @@ fn choose(case: &Case, ledger: &mut Ledger, why: &str) {
     {
         ledger.choice = Some(Choice { owner: best.owner.clone(), by: why.to_owned(), count: None });
     }
+}
+
+/// Whose candidate has a neutral name, such as `C2`, in a debate.
+pub fn owner_of(started: &Started, label: &str) -> Option<Arc<str>> {
+    let makers: Vec<Arc<str>> = Seats::of(&started.agents)?.makers.iter().map(|agent| agent.name.clone()).collect();
+    let found = candidates::labels(started.seed, &makers).into_iter().find(|(_, known)| known.eq_ignore_ascii_case(label));
+    found.map(|(owner, _)| owner)
+}
+
+/// The fewest calls with which a first candidate can come: all that is asked before it and beside it, and what is kept for the ballots. Planners
+/// and instructors may come on top.
+pub fn least_calls(input: &Value, config: &Value, agents: &[Agent]) -> Result<u64, String> {
+    let (input, config) = (Input::parse(input)?, Config::parse(config)?);
+    let seats = Seats::of(agents).ok_or("solve needs at least one agent")?;
+    let asks = config.holds(Phase::Dehallucination) && !crate::moves::clarify::is_simple(&input.task, config.clarify_from_words);
+    Ok(seats.makers.len() as u64 + u64::from(asks) + u64::from(FORMAT.closing_calls))
 }
 
 /// What a phase is expected to bring.

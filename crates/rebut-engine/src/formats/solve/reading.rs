@@ -1,15 +1,19 @@
 //! How a solve debate is read: the code and a short table of evidence for the terminal, and everything in full as Markdown.
 
 use super::{
-    Config,
+    Config, Phase,
+    asking::Case,
     candidates::Attack,
-    ledger::{Ledger, many},
-    result::{CandidateResult, SolveResult},
+    evidence::held_words,
+    ledger::{HookRun, Ledger, many},
+    result::{CandidateResult, Proof, SolveResult, given_words},
 };
 use crate::{
-    clean::{as_block, for_markdown, for_people, on_one_line, shortened},
+    clean::{as_code, for_markdown, for_people, on_one_line, shortened},
     event::Started,
-    formats::Reading,
+    facts::TestCount,
+    formats::{Reading, Shortfall, ending_word},
+    outcome::Outcome,
     report::write_panel,
     view::{TurnState, View},
     wisdom::Search,
@@ -18,7 +22,7 @@ use serde::Deserialize;
 use std::fmt::Write;
 
 /// How solve debates are read.
-pub const READING: Reading = Reading { heading, lines, transcript };
+pub const READING: Reading = Reading { heading, lines, transcript, shortfall };
 
 fn heading(started: &Started) -> String {
     let Ok(config) = Config::parse(&started.config) else { return String::new() };
@@ -26,12 +30,21 @@ fn heading(started: &Started) -> String {
     format!("{} · {} of 8 phases · {}", on_one_line(language), config.phases.len(), config.topology)
 }
 
+fn shortfall(outcome: &Outcome) -> Option<Shortfall> {
+    let result = SolveResult::deserialize(&outcome.result).ok()?;
+    match result.proof() {
+        Proof::TestsFail => Some(Shortfall::TestsFail),
+        Proof::NotRun => Some(Shortfall::NotShown),
+        Proof::Held | Proof::NoTests => None,
+    }
+}
+
 fn result_of(view: &View) -> Option<SolveResult> {
     SolveResult::deserialize(&view.outcome.as_ref()?.result).ok()
 }
 
 /// Where the candidates stand, for a person at a gate.
-pub(super) fn so_far(ledger: &Ledger) -> String {
+pub(super) fn so_far(case: &Case, ledger: &Ledger) -> String {
     let mut text = ledger.phases.last().map(|phase| format!("{}: {}", phase.phase, phase.happened)).unwrap_or_default();
     for one in &ledger.candidates {
         let open = one.open_attacks().count();
@@ -41,7 +54,7 @@ pub(super) fn so_far(ledger: &Ledger) -> String {
             "\n{} version {}: given tests {}, own tests {}, {open} attacks stand",
             one.label,
             one.version,
-            one.given.words(),
+            given_words(case, one),
             one.own.words()
         );
     }
@@ -75,14 +88,21 @@ pub fn evidence_lines(result: &SolveResult) -> Vec<String> {
             0 => one.claims.len().to_string(),
             blocked => format!("{}, {blocked} severe and unsettled", one.claims.len()),
         };
-        lines.push(row([mark, &shortened(&name, 22), &shortened(&one.tests_words, 24), &attack_words(one), &claims]));
+        lines.push(row([mark, &shortened(&name, 22), &shortened(brief(&one.tests_words), 24), &attack_words(one), &claims]));
     }
     lines.push(format!("chosen {}", on_one_line(&result.chosen)));
     if result.hidden_words != "no tests" {
         lines.push(format!("hidden tests: {}", on_one_line(&result.hidden_words)));
     }
-    if let Some(why) = &result.without_evidence {
-        lines.push(format!("without test evidence: {}", on_one_line(why)));
+    if result.proof() == Proof::NoTests {
+        lines.push("no tests: nothing shows that it works".to_owned());
+    }
+    for hook in &result.hooks {
+        let said = match (hook.passed, result.without_evidence.as_deref()) {
+            (None, Some(why)) if why == hook.said => String::new(),
+            _ => format!(": {}", shortened(&on_one_line(hook.said.trim()), 160)),
+        };
+        lines.push(format!("hook after {} on {}: {}{said}", hook.after, on_one_line(&hook.candidate), hook_words(hook)));
     }
     for refusal in &result.refusals {
         lines.push(format!("refused: {}", shortened(&on_one_line(refusal), 160)));
@@ -97,6 +117,15 @@ pub fn evidence_lines(result: &SolveResult) -> Vec<String> {
     lines
 }
 
+/// What tests showed, without the reasons: those are told once, below.
+fn brief(words: &str) -> &str {
+    words.split_once(": ").map_or(words, |(brief, _)| brief)
+}
+
+fn hook_words(hook: &HookRun) -> &'static str {
+    hook.passed.map_or("did not run", |passed| if passed { "passed" } else { "failed" })
+}
+
 fn attack_words(one: &CandidateResult) -> String {
     let count = |word: &str| one.attacks.iter().filter(|attack| attack.state.as_str() == word).count();
     match (count("confirmed"), count("patched")) {
@@ -107,11 +136,17 @@ fn attack_words(one: &CandidateResult) -> String {
 
 /// A debate that has no result: versions as they came.
 fn lines_so_far(view: &View) -> Vec<String> {
-    let version = |code: &std::sync::Arc<crate::facts::CodeRecorded>| {
-        let tests = code.tests.map_or_else(|| "nothing ran".to_owned(), |count| format!("{} of {} hold", count.passed, count.total));
+    let given = view.started.as_ref().and_then(|started| started.input.get("tests")?.as_str()).unwrap_or_default();
+    let version = |(at, code): (usize, &std::sync::Arc<crate::facts::CodeRecorded>)| {
+        // Code that its author tried is recorded once more when it has met the given tests.
+        let is_tried = code.turn.starts_with(Phase::SelfEvolvement.name()) && !view.code[..at].iter().any(|known| known.turn == code.turn);
+        let is_own = given.trim().is_empty() || is_tried;
+        let whose = if is_own { "own" } else { "given" };
+        let held = |count: TestCount| format!("{whose} tests: {}", held_words(count.passed, count.total));
+        let tests = code.tests.map_or_else(|| "nothing ran".to_owned(), held);
         format!("version {} by {}: {tests}; {}", code.version, on_one_line(&code.candidate), code.metrics.words())
     };
-    view.code.iter().map(version).collect()
+    view.code.iter().enumerate().map(version).collect()
 }
 
 fn transcript(view: &View) -> String {
@@ -130,9 +165,9 @@ fn transcript(view: &View) -> String {
     write_tools(&mut text, view);
     write_vote(&mut text, &result);
     let Some(outcome) = &view.outcome else { return text };
-    let _ = writeln!(text, "\n## {}\n\n{}", outcome.outcome.as_str().to_uppercase().replace('_', " "), for_markdown(&outcome.summary));
+    let _ = writeln!(text, "\n## {}\n\n{}", ending_word(&started.format, outcome), for_markdown(&outcome.summary));
     if !result.code.is_empty() {
-        let _ = writeln!(text, "\n{}", as_block(&for_people(&result.code)));
+        let _ = writeln!(text, "\n{}", as_code(&result.language, &for_people(&result.code)));
     }
     text
 }
@@ -168,9 +203,8 @@ fn write_phases(text: &mut String, result: &SolveResult) {
         );
     }
     for hook in &result.hooks {
-        let passed = hook.passed.map_or("did not run", |passed| if passed { "passed" } else { "failed" });
-        let _ =
-            writeln!(text, "\n- hook after {} on {}: {passed}: {}", hook.after, for_markdown(&hook.candidate), for_markdown(&hook.said));
+        let (candidate, said) = (for_markdown(&hook.candidate), for_markdown(&hook.said));
+        let _ = writeln!(text, "\n- hook after {} on {candidate}: {}: {said}", hook.after, hook_words(hook));
     }
     for refusal in &result.refusals {
         let _ = writeln!(text, "\n- refused: {}", for_markdown(refusal));

@@ -4,7 +4,7 @@ use super::{
     asking::Case,
     candidates::{Attack, Candidate, Claimed},
     converging::quality,
-    evidence::Evidence,
+    evidence::{self, Evidence},
     ledger::{Drawn, HookRun, Ledger, PhaseHeld, many},
     replies::Rated,
 };
@@ -107,7 +107,6 @@ pub struct CandidateResult {
 /// The result of a ledger.
 pub(super) fn of(case: &Case, ledger: &Ledger, hidden: &Evidence) -> SolveResult {
     let winner = ledger.choice.as_ref().and_then(|choice| ledger.of(&choice.owner));
-    let owners_answer = case.owners_answer();
     SolveResult {
         task: case.input.task.clone(),
         language: case.input.language.clone(),
@@ -115,11 +114,11 @@ pub(super) fn of(case: &Case, ledger: &Ledger, hidden: &Evidence) -> SolveResult
         chosen: ledger.choice.as_ref().map_or_else(|| "nobody wrote any code".to_owned(), |choice| choice.by.clone()),
         code: winner.map(|one| one.code.clone()).unwrap_or_default(),
         tests: winner.and_then(|one| one.given.count()),
-        tests_words: winner.map_or_else(|| Evidence::NoTests.words(), |one| one.given.words()),
+        tests_words: winner.map_or_else(|| Evidence::NoTests.words(), |one| given_words(case, one)),
         hidden: hidden.count(),
         hidden_words: hidden.words(),
         without_evidence: ledger.refused.clone(),
-        candidates: ledger.candidates.iter().map(|one| candidate(one, ledger, owners_answer)).collect(),
+        candidates: ledger.candidates.iter().map(|one| candidate(case, one, ledger)).collect(),
         vote: ledger.choice.as_ref().and_then(|choice| choice.count.clone()),
         differences: ledger.differences.clone(),
         rubric: ledger.rubric.clone(),
@@ -133,7 +132,12 @@ pub(super) fn of(case: &Case, ledger: &Ledger, hidden: &Evidence) -> SolveResult
     }
 }
 
-fn candidate(one: &Candidate, ledger: &Ledger, owners_answer: bool) -> CandidateResult {
+/// What the given tests showed; tests that nobody ran are no missing tests.
+pub(super) fn given_words(case: &Case, one: &Candidate) -> String {
+    one.given.clone().unless_given(&case.input.tests).words()
+}
+
+fn candidate(case: &Case, one: &Candidate, ledger: &Ledger) -> CandidateResult {
     CandidateResult {
         label: one.label.clone(),
         owner: one.owner.to_string(),
@@ -141,16 +145,48 @@ fn candidate(one: &Candidate, ledger: &Ledger, owners_answer: bool) -> Candidate
         version: one.version,
         code: one.code.clone(),
         tests: one.given.count(),
-        tests_words: one.given.words(),
+        tests_words: given_words(case, one),
         own_tests_words: one.own.words(),
         lints: one.lints,
         attempts: one.attempts,
         attempts_ended: one.attempts_ended.clone(),
         reflections: one.reflections.clone(),
         claims: one.claims.clone(),
-        blocked_by: one.blocked_by(owners_answer).into_iter().map(|id| id.0.clone()).collect(),
+        blocked_by: one.blocked_by(case.owners_answer()).into_iter().map(|id| id.0.clone()).collect(),
         attacks: one.attacks.clone(),
         quality: quality(&ledger.rubric, &one.label),
+    }
+}
+
+/// What tests show of code. Nothing that did not run shows anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Proof {
+    /// There are none.
+    NoTests,
+    /// All of them hold.
+    Held,
+    /// There are some, but they did not run.
+    NotRun,
+    /// They ran, and not all hold, or they cannot be believed.
+    TestsFail,
+}
+
+impl Proof {
+    /// What a count and its words say. The words tell tests that are not there from tests that did not run, and distrusted ones from good ones.
+    fn of(count: Option<TestCount>, words: &str) -> Self {
+        match count {
+            Some(count) if count.total > 0 && words == evidence::held_words(count.passed, count.total) && count.passed == count.total => {
+                Self::Held
+            }
+            Some(_) => Self::TestsFail,
+            None if words == Evidence::NoTests.words() => Self::NoTests,
+            None => Self::NotRun,
+        }
+    }
+
+    /// The worse of two.
+    fn and(self, other: Self) -> Self {
+        self.max(other)
     }
 }
 
@@ -161,19 +197,28 @@ impl SolveResult {
         self.candidates.iter().find(|one| one.owner == *winner)
     }
 
+    /// What tests show of the code that won: the given ones and the hidden ones together.
+    pub fn proof(&self) -> Proof {
+        let given = Proof::of(self.tests, &self.tests_words);
+        given.and(Proof::of(self.hidden, &self.hidden_words))
+    }
+
     /// One sentence.
     pub fn summary(&self) -> String {
         let Some(winner) = self.winning() else { return "nobody wrote any code".to_owned() };
-        let mut parts = vec![format!(
-            "{} ({}) of {}, {}",
-            winner.label,
-            on_one_line(&winner.owner),
-            many(self.candidates.len(), "candidate"),
-            self.chosen
-        )];
-        parts.push(format!("given tests: {}", self.tests_words));
+        let among = match self.candidates.len() {
+            1 => ", the only candidate".to_owned(),
+            all => format!(" of {}", many(all, "candidate")),
+        };
+        let mut parts = vec![format!("{} ({}){among}, {}", winner.label, on_one_line(&winner.owner), self.chosen)];
+        // Why nothing could run is said once, below.
+        let words = |words: &str| match &self.without_evidence {
+            Some(why) if words == Evidence::NotRun(why.clone()).words() => Evidence::NotRun(String::new()).words(),
+            _ => words.to_owned(),
+        };
+        parts.push(format!("given tests: {}", words(&self.tests_words)));
         if self.hidden_words != Evidence::NoTests.words() {
-            parts.push(format!("hidden tests: {}", self.hidden_words));
+            parts.push(format!("hidden tests: {}", words(&self.hidden_words)));
         }
         if let Some(why) = &self.without_evidence {
             parts.push(format!("without test evidence where nothing could run: {}", on_one_line(why)));
@@ -186,5 +231,36 @@ impl SolveResult {
             parts.push("severe claims against it were not settled".to_owned());
         }
         parts.join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::{End, Ran, TestRun, TestVerdict};
+
+    #[test]
+    fn only_tests_that_ran_and_all_held_are_a_proof() {
+        use TestVerdict::{Fail, Pass};
+        let ran = |verdicts: &[TestVerdict], distrust: Option<&str>| {
+            let tests = verdicts.iter().map(|verdict| TestRun::new("t", *verdict));
+            Evidence::Ran(Box::new(Ran { distrust: distrust.map(str::to_owned), ..Ran::plain(End::Exited(0), tests) }))
+        };
+        let rows = [
+            (Evidence::NoTests, Proof::NoTests),
+            (Evidence::NotRun("no sandbox".to_owned()), Proof::NotRun),
+            (Evidence::NotRun(String::new()), Proof::NotRun),
+            (ran(&[Pass, Pass], None), Proof::Held),
+            (ran(&[Pass, Fail], None), Proof::TestsFail),
+            (ran(&[], None), Proof::TestsFail),
+            (ran(&[Pass], Some("forged")), Proof::TestsFail),
+        ];
+        for (evidence, expected) in &rows {
+            assert_eq!(Proof::of(evidence.count(), &evidence.words()), *expected, "{evidence:?}");
+        }
+        // Of given and hidden tests the worse counts; tests that are not there take nothing away.
+        assert_eq!(Proof::Held.and(Proof::NoTests), Proof::Held);
+        assert_eq!(Proof::Held.and(Proof::NotRun), Proof::NotRun);
+        assert_eq!(Proof::NotRun.and(Proof::TestsFail), Proof::TestsFail);
     }
 }

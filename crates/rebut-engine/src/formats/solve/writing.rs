@@ -165,7 +165,7 @@ async fn reflect<'a>(
         let failed = ledger.of(&agent.name).cloned().unwrap_or_default();
         case.reflect(debate, agent, notes, &failed)
     };
-    let heard = debate.round(&reflecting, failed.iter().copied(), ask).await?;
+    let heard = round_with_tools(debate, &reflecting, &failed, ask, &case.toolbox()).await?;
     for Said { agent, reply, .. } in heard.said {
         let recorded = ReflectionRecorded {
             attempt,
@@ -227,7 +227,7 @@ pub async fn learn(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<
         let candidate = ledger.of(&agent.name).cloned().unwrap_or_default();
         case.learn(debate, agent, notes, &candidate)
     };
-    let heard = debate.round(&lesson, learners, ask).await?;
+    let heard = round_with_tools(debate, &lesson, &learners, ask, &case.toolbox()).await?;
     for Said { agent, reply: Lesson { lesson: text, applies_to }, .. } in heard.said {
         let recorded = LessonRecorded { text: text.clone(), applies_to: applies_to.clone(), verified: true };
         debate.note(lesson.place(Some(&agent)), Event::LessonRecorded(Arc::new(recorded))).await?;

@@ -18,7 +18,7 @@ use super::markdown::transcript;
 use crate::{
     clean::{on_one_line, shortened},
     event::Started,
-    formats::{Format, evaluate::scores::shown},
+    formats::{Format, ending_word, evaluate::scores::shown},
     record::Hash,
     view::View,
 };
@@ -158,10 +158,10 @@ fn body(page: &mut Markup, view: &View, started: &Started, topic: &str) {
 
 /// A transcript without the sections that the page has in its own way already.
 fn said(view: &View, transcript: &str) -> String {
-    let ending = view.outcome.as_ref().map(|outcome| outcome.outcome.as_str().to_uppercase());
-    let ending = ending.as_deref().unwrap_or_default();
+    let format = view.started.as_ref().map_or("", |started| &started.format);
+    let ending = view.outcome.as_ref().map(|outcome| ending_word(format, outcome)).unwrap_or_default();
     let scores = if Scored::of(view).is_some() { "Scores" } else { "" };
-    let stands_already = |heading: &str| ["Panel", "Conflicts", scores, ending, &ending.replace('_', " ")].contains(&heading);
+    let stands_already = |heading: &str| ["Panel", "Conflicts", scores, &ending, &ending.replace(' ', "_")].contains(&heading);
     // What agents said is never at the start of a line, or in a block of code: there it may look like a heading.
     let mut kept = String::with_capacity(transcript.len());
     let (mut keeps, mut fence) = (true, None);

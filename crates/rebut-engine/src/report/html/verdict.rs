@@ -5,7 +5,7 @@ use crate::{
     clean::{for_people, on_one_line},
     event::{Position, Started},
     family::only_family,
-    formats::{Format, weights::Weights},
+    formats::{Format, Shortfall, ending_word, weights::Weights},
     outcome::{Ending, Outcome},
     recount::robustness,
     report::markdown::choices,
@@ -13,9 +13,11 @@ use crate::{
 };
 
 /// How an ending looks: its class, its mark and its word. The mark and the word say the same as the colour.
-fn face(ending: Ending, decides: bool) -> (&'static str, String) {
-    let word = ending.as_str().to_uppercase().replace('_', " ");
-    match ending {
+fn face(format: &str, outcome: &Outcome, decides: bool) -> (&'static str, String) {
+    let word = ending_word(format, outcome);
+    match outcome.outcome {
+        _ if Shortfall::of(format, outcome) == Some(Shortfall::TestsFail) => ("card bad", format!("✕ {word}")),
+        _ if Shortfall::of(format, outcome).is_some() => ("card attention", format!("▮ {word}")),
         Ending::Consensus if decides => ("card good", "✓ RECOMMENDED".to_owned()),
         Ending::Consensus | Ending::Majority | Ending::Completed => ("card good", format!("✓ {word}")),
         Ending::Contested => ("card attention", "⚖ CONTESTED: a person must choose".to_owned()),
@@ -28,7 +30,7 @@ fn face(ending: Ending, decides: bool) -> (&'static str, String) {
 pub fn write(page: &mut Markup, view: &View, started: &Started) {
     let Some(outcome) = &view.outcome else { return open(page, view) };
     let reading = Format::of(view).and_then(|format| format.reading);
-    let (class, word) = face(outcome.outcome, reading.is_none());
+    let (class, word) = face(&started.format, outcome, reading.is_none());
     page.within("section", &[("id", "verdict"), ("class", class), ("aria-label", "Verdict")], |page| {
         page.element("p", &[("class", "word")], &word);
         page.element("p", &[("class", "big")], &outcome.summary);

@@ -22,13 +22,17 @@ use rebut_engine::{
     agent::Agent,
     clean::on_one_line,
     formats::{Format, arms::poll},
+    model::Models,
     nearest::nearest,
     record::Hash,
 };
 use report::Report;
 use running::{Cell, End, Runner, Source};
 use serde_json::Value;
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, PoisonError},
+};
 
 /// The names of the arms, for the command line.
 pub fn arm_names() -> impl Iterator<Item = &'static str> {
@@ -67,7 +71,7 @@ async fn suite(global: &GlobalArgs, suite: &Suite, args: &SuiteArgs) -> Result<u
     let app = App::open(global, &args.panel.set)?;
     check_output(args)?;
     let problems = selected(suite, args)?;
-    let ready = ready(&app, args).await?;
+    let (ready, registry) = (ready(&app, args).await?, app.registry()?);
     let cells = cells(&problems, &ready)?;
     let sandbox = Arc::new(app::sandbox()?);
     running::prove(&sandbox, problems.iter().map(|problem| problem.language.as_str()).collect()).await?;
@@ -86,7 +90,8 @@ async fn suite(global: &GlobalArgs, suite: &Suite, args: &SuiteArgs) -> Result<u
     let mut runner = Runner::new(&app, desk, sandbox, args, Budget::new(&args.budget, &app.config.budget), book);
     let end = runner.run(&cells).await?;
     let ids: Vec<&str> = problems.iter().map(|problem| problem.id.as_str()).collect();
-    let names: Vec<&str> = ready.iter().map(|ready| ready.arm.name).collect();
+    let rehearses = |ready: &Ready| ready.agents.iter().any(|agent| registry.open(&agent.model).is_ok_and(|model| model.is_rehearsal()));
+    let names: Vec<(&str, bool)> = ready.iter().map(|ready| (ready.arm.name, rehearses(ready))).collect();
     let report = Report::new((suite.name, header.data), &ids, &names, runner.rows(), end.words(args.out.is_some()));
     match args.json {
         true => output::print_json(&report)?,
@@ -95,7 +100,7 @@ async fn suite(global: &GlobalArgs, suite: &Suite, args: &SuiteArgs) -> Result<u
     if let Some(file) = &args.output {
         output::write(file, &report::markdown(&report))?;
     }
-    Ok(end.exit_code())
+    runner.broke.into_inner().unwrap_or_else(PoisonError::into_inner).map_or_else(|| Ok(end.exit_code()), Err)
 }
 
 /// Whether the report can be written, before anybody is asked and paid.
@@ -212,6 +217,7 @@ impl End {
         match self {
             Self::Complete => None,
             Self::Limit(why) => Some(format!("{why}{}", if kept { "; the same command with a higher limit goes on" } else { "" })),
+            Self::Broke(why) => Some(format!("it broke off: {why}{}", if kept { "; the same command goes on" } else { "" })),
             Self::Interrupted => Some(format!("interrupted{}", if kept { "; the same command goes on" } else { "" })),
         }
     }

@@ -22,6 +22,8 @@ pub struct Report {
     pub data: Hash,
     /// Problems that were asked for.
     pub problems: usize,
+    /// Whether the built-in rehearsal wrote programs instead of models: then they say nothing of any model.
+    pub rehearsal: bool,
     /// Why it is not complete; null when it is.
     pub unfinished: Option<String>,
     /// Each arm.
@@ -37,6 +39,8 @@ pub struct Report {
 pub struct Score {
     /// Its name.
     pub arm: String,
+    /// Whether the built-in rehearsal wrote its programs.
+    pub rehearsal: bool,
     /// Problems with a result.
     pub scored: usize,
     /// Problems without one yet: they count for nothing.
@@ -81,14 +85,16 @@ pub struct Pair {
 }
 
 impl Report {
-    /// Reads the results of these problems and arms.
+    /// Reads the results of these problems and arms, each with whether it is rehearsed.
     pub fn new(
         (suite, data): (&str, Hash),
         problems: &[&str],
-        arms: &[&str],
+        arms: &[(&str, bool)],
         rows: &BTreeMap<Key, Row>,
         unfinished: Option<String>,
     ) -> Self {
+        let rehearsed = arms;
+        let arms: Vec<&str> = rehearsed.iter().map(|(arm, _)| *arm).collect();
         let of = |arm: &str, problem: &str| rows.get(&(problem.to_owned(), arm.to_owned()));
         let results: Vec<&Row> = problems.iter().flat_map(|problem| arms.iter().filter_map(move |arm| of(arm, problem))).collect();
         let pairs = arms.iter().enumerate().flat_map(|(at, with)| arms[at + 1..].iter().map(move |arm| (arm, with)));
@@ -100,17 +106,19 @@ impl Report {
             suite: suite.to_owned(),
             data,
             problems: problems.len(),
+            rehearsal: rehearsed.iter().any(|(_, rehearsal)| *rehearsal),
             unfinished,
-            arms: arms.iter().map(|arm| score(arm, problems.len(), results.iter().copied().filter(|row| row.arm == **arm))).collect(),
+            arms: rehearsed.iter().map(|arm| score(*arm, problems.len(), results.iter().copied().filter(|row| row.arm == arm.0))).collect(),
             pairs: pairs.map(pair).collect(),
             results: results.into_iter().cloned().collect(),
         }
     }
 }
 
-fn score<'a>(arm: &str, problems: usize, rows: impl Iterator<Item = &'a Row>) -> Score {
+fn score<'a>((arm, rehearsal): (&str, bool), problems: usize, rows: impl Iterator<Item = &'a Row>) -> Score {
     let mut score = Score {
         arm: arm.to_owned(),
+        rehearsal,
         scored: 0,
         missing: problems,
         verdicts: BTreeMap::new(),
@@ -200,15 +208,19 @@ fn within(found: &Measured, write: fn(f64) -> String) -> String {
     format!("{} [{} {}]", write(found.value), write(found.low), write(found.high))
 }
 
+fn many(problems: usize) -> String {
+    format!("{problems} {}", if problems == 1 { "problem" } else { "problems" })
+}
+
 fn compared(pair: &Pair) -> String {
     if pair.problems == 0 {
         return format!("{} and {} have no problem in common", pair.arm, pair.with);
     }
     format!(
-        "{} against {}, {} problems: {}  both {} · only {} {} · only {} {} · neither {} · p {}",
+        "{} against {}, {}: {}  both {} · only {} {} · only {} {} · neither {} · p {}",
         pair.arm,
         pair.with,
-        pair.problems,
+        many(pair.problems),
         within(&pair.difference, signed),
         pair.both,
         pair.arm,
@@ -220,13 +232,24 @@ fn compared(pair: &Pair) -> String {
     )
 }
 
+/// What every reader must know of programs that no model wrote.
+fn rehearsed(report: &Report) -> Option<String> {
+    let arms: Vec<&str> = report.arms.iter().filter(|score| score.rehearsal).map(|score| score.arm.as_str()).collect();
+    report.rehearsal.then(|| {
+        format!("REHEARSAL: the built-in speaker wrote for {}, not a model: these numbers say nothing of any model", arms.join(", "))
+    })
+}
+
 /// For a terminal.
 pub fn text(report: &Report) -> String {
-    let mut text = format!("{}  {} problems · data {:.12}\n", report.suite, report.problems, report.data.to_string());
+    let mut text = format!("{}  {} · data {:.12}\n", report.suite, many(report.problems), report.data.to_string());
     let line = |cells: Vec<String>| {
         let cells = cells.iter().zip(COLUMNS).map(|(cell, (_, width, _))| padded(cell, *width)).collect::<Vec<_>>();
         format!("  {}\n", cells.join("  ").trim_end())
     };
+    if let Some(label) = rehearsed(report) {
+        let _ = writeln!(text, "  {label}");
+    }
     text.push_str(&line(COLUMNS.iter().map(|(name, ..)| (*name).to_owned()).collect()));
     for score in &report.arms {
         text.push_str(&line(COLUMNS.iter().map(|(_, _, cell)| cell(score)).collect()));
@@ -244,7 +267,10 @@ pub fn text(report: &Report) -> String {
 pub fn markdown(report: &Report) -> String {
     let cell = |text: &str| on_one_line(text).replace('|', "\\|").replace('<', "&lt;");
     let line = |cells: Vec<String>| format!("| {} |\n", cells.iter().map(|text| cell(text)).collect::<Vec<_>>().join(" | "));
-    let mut text = format!("# {}: {} problems\n\nData: `{}`\n\n", report.suite, report.problems, report.data);
+    let mut text = format!("# {}: {}\n\nData: `{}`\n\n", report.suite, many(report.problems), report.data);
+    if let Some(label) = rehearsed(report) {
+        let _ = write!(text, "**{label}**\n\n");
+    }
     text.push_str(&line(COLUMNS.iter().map(|(name, ..)| (*name).to_owned()).collect()));
     text.push_str(&format!("|{}\n", "---|".repeat(COLUMNS.len())));
     for score in &report.arms {
@@ -302,7 +328,7 @@ mod tests {
             rows.map(|(at, verdict)| ((at.to_string(), (*arm).to_owned()), row(at, arm, verdict, *calls)))
         });
         let problems: Vec<String> = (0..arms[0].1.len()).map(|at| at.to_string()).collect();
-        let names: Vec<&str> = arms.iter().map(|(arm, ..)| *arm).collect();
+        let names: Vec<(&str, bool)> = arms.iter().map(|(arm, ..)| (*arm, *arm == "rehearsed")).collect();
         let problems: Vec<&str> = problems.iter().map(String::as_str).collect();
         Report::new(("custom", Hash::of(b"")), &problems, &names, &rows.collect(), None)
     }

@@ -69,6 +69,8 @@ pub enum End {
     Complete,
     /// What it may use was used up.
     Limit(String),
+    /// It could not go on.
+    Broke(String),
     /// A person interrupted it.
     Interrupted,
 }
@@ -78,6 +80,7 @@ impl End {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Complete => 0,
+            Self::Broke(_) => 1,
             Self::Limit(_) => Ending::Stopped.exit_code(),
             Self::Interrupted => Ending::Cancelled.exit_code(),
         }
@@ -109,6 +112,8 @@ pub struct Runner<'a> {
     live: Mutex<BTreeSet<DebateId>>,
     /// Why nothing new begins.
     ending: Mutex<Option<End>>,
+    /// What it could not go on with.
+    pub broke: Mutex<Option<CliError>>,
     done: AtomicUsize,
 }
 
@@ -144,6 +149,7 @@ impl<'a> Runner<'a> {
             book: Mutex::new(book),
             live: Mutex::default(),
             ending: Mutex::default(),
+            broke: Mutex::default(),
             done: AtomicUsize::new(0),
         }
     }
@@ -168,13 +174,21 @@ impl<'a> Runner<'a> {
         loop {
             tokio::select! {
                 next = results.next() => match next {
-                    Some(result) => result?,
+                    Some(Ok(())) => {}
+                    Some(Err(error)) => this.break_off(error),
                     None => break,
                 },
                 () = interrupts.next() => this.interrupt().await,
             }
         }
         Ok(lock(&this.ending).clone().unwrap_or(End::Complete))
+    }
+
+    /// Nothing new begins; what is under way is brought to its end, so that nothing paid is lost. The first reason counts.
+    fn break_off(&self, error: CliError) {
+        let why = error.to_string();
+        lock(&self.ending).get_or_insert_with(|| End::Broke(on_one_line(why.lines().next().unwrap_or_default())));
+        lock(&self.broke).get_or_insert(error);
     }
 
     /// The first time: what is under way is saved. The second time everything stops at once; the journal has what there is.
@@ -210,7 +224,7 @@ impl<'a> Runner<'a> {
                 }
             }
         };
-        let verdict = if row.verdict == Verdict::Passed { "passed".to_owned() } else { format!("{:?}: {}", row.verdict, row.why) };
+        let verdict = if row.verdict == Verdict::Passed { "passed".to_owned() } else { format!("{}: {}", row.verdict.in_words(), row.why) };
         let line = format!("{} {} {verdict}", row.arm, on_one_line(&row.problem));
         self.book().add(row)?;
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;

@@ -23,6 +23,19 @@ pub enum Verdict {
     NoProgram,
 }
 
+impl Verdict {
+    /// For people.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Error => "error",
+            Self::Timeout => "timeout",
+            Self::NoProgram => "no program",
+        }
+    }
+}
+
 /// The job that scores a program.
 pub fn job(problem: &Problem, code: String, seconds: u32) -> Job {
     let tests = Tests { text: problem.hidden_tests.clone(), style: problem.style };

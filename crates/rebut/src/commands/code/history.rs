@@ -3,7 +3,7 @@
 use super::difference;
 use crate::{
     text::padded,
-    versions::{Change, Version, before, change, origins, tests_in_words},
+    versions::{Change, Version, before, change, origins},
 };
 use rebut_engine::clean::{for_people, on_one_line};
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ fn row(versions: &[Version], version: &Version, won: Option<u32>) -> [String; 5]
     };
     let mark = if won == Some(code.version) { "  won" } else { "" };
     let phase = version.phase.as_deref().map_or_else(|| "–".to_owned(), on_one_line);
-    [format!("version {}", code.version), whose, phase, tests_in_words(code.tests), format!("{changed}{mark}")]
+    [format!("version {}", code.version), whose, phase, version.tests_in_words(), format!("{changed}{mark}")]
 }
 
 /// Rows as lines whose columns stand below each other.
