@@ -94,8 +94,25 @@ pub(crate) struct Owner {
 impl Owner {
     fn choose() -> Self {
         let own = geteuid();
-        if own.is_root() { Self { id: NOBODY_ELSE, is_dropped: true } } else { Self { id: own.as_raw(), is_dropped: false } }
+        // Root of a user namespace that has no other id is an ordinary user outside of it, and stays that one.
+        let can_drop = || ["uid_map", "gid_map"].iter().all(|file| is_mapped(&read(file), NOBODY_ELSE));
+        let is_dropped = own.is_root() && can_drop();
+        Self { id: if is_dropped { NOBODY_ELSE } else { own.as_raw() }, is_dropped }
     }
+}
+
+fn read(file: &str) -> String {
+    std::fs::read_to_string(format!("/proc/self/{file}")).unwrap_or_default()
+}
+
+/// Whether an id is one in this user namespace, by its map: first id inside, first id outside, how many. A map that cannot be read has none.
+fn is_mapped(map: &str, id: u32) -> bool {
+    let row = |line: &str| -> Option<bool> {
+        let mut numbers = line.split_ascii_whitespace().map(str::parse::<u64>);
+        let (first, _, count) = (numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?);
+        Some((first..first + count).contains(&u64::from(id)))
+    };
+    map.lines().filter_map(row).any(|holds| holds)
 }
 
 /// Root gives up all it is before a cell is made; anybody else stays who they are.
@@ -193,4 +210,24 @@ fn in_memory(bytes: &[u8]) -> io::Result<File> {
     file.write_all(bytes)?;
     file.rewind()?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_in_a_namespace_whose_map_holds_it() {
+        let rows = [
+            ("         0          0 4294967295\n", true),
+            ("         0       1000          1\n", false),
+            ("0 1000 1\n1 100000 65536\n", true),
+            ("0 1000 1\n1 100000 65410\n", false),
+            ("", false),
+            ("nonsense", false),
+        ];
+        for (map, expected) in rows {
+            assert_eq!(is_mapped(map, NOBODY_ELSE), expected, "{map:?}");
+        }
+    }
 }
