@@ -165,6 +165,9 @@ impl Registry {
             return Ok(model.clone());
         }
         let unusable = |why: String| Fault::new(FaultKind::Unavailable, format!("script {file}: {why}"));
+        if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+            return Err(unusable("it is no regular file".to_owned()));
+        }
         let bytes = fs::read(&path).map_err(|error| unusable(format!("cannot be read ({error})")))?;
         let script = Script::parse(&bytes).map_err(|error| unusable(error.to_string()))?;
         let model = Arc::new(ScriptModel::new(file, script));
