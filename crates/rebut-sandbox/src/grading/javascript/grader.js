@@ -36,18 +36,28 @@ const pump = (services.pump = {
     seconds.setImmediate(() => this.step());
   },
 });
+const open = new Set();
 globalThis.setTimeout = Object.assign((work, ms, ...args) => {
   pump.timers += 1;
   pump.start();
-  return seconds.setTimeout(() => {
+  const timer = seconds.setTimeout(() => {
     pump.timers -= 1;
+    open.delete(timer);
     work(...args);
   }, ms);
+  open.add(timer);
+  return timer;
 }, seconds.setTimeout);
 globalThis.clearTimeout = (timer) => {
   if (timer && !timer._destroyed) pump.timers -= 1;
+  open.delete(timer);
   seconds.clearTimeout(timer);
 };
+// The tests are over when nothing of theirs is left to happen, as a program is.
+async function untilNothingIsLeft() {
+  while ([...open].some((timer) => timer.hasRef())) await new Promise((done) => seconds.setTimeout(done, 1));
+  await turn();
+}
 Object.defineProperty(globalThis.setTimeout, util.promisify.custom, { value: (ms, value) => new Promise((done) => globalThis.setTimeout(() => done(value), ms)) });
 
 const output = [];
@@ -151,7 +161,7 @@ async function main() {
   } catch (error) {
     return tell("unloaded", { why: `${error?.stack ?? error}`.slice(0, 1500) });
   }
-  await turn();
+  await untilNothingIsLeft();
   for (const error of strays) tell("outside", { name: "a promise nobody waits for", verdict: judge(error), output: wordsOf(error) });
   tell("done", {});
 }

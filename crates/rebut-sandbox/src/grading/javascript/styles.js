@@ -231,6 +231,7 @@ const program = {
     await one(0, async () => {
       try {
         await body(requireFor, defaultOf, { exports: {} }, {});
+        await untilNothingIsLeft();
       } catch (error) {
         if (!(error instanceof Ended)) throw error;
       }

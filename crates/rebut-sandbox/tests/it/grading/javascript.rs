@@ -87,6 +87,7 @@ async fn what_fails_at_the_top_level_is_no_pass() {
         "test('a', () => { later(1).then(() => { throw new Error('no') }) });",
         "test('a', (t) => { t.test('b', async () => { await later(1); throw new Error('no') }) });",
         "test('a', () => {});\nlater(1).then(() => { throw new Error('no') });",
+        "test('a', () => {});\nsetTimeout(() => { throw new Error('no') }, 50);",
     ] {
         let ran = Run::of("javascript", code, &format!("{node}{more}")).on(&sandbox).await;
         assert!(!ran.all_passed(), "{more}\n{ran:#?}");
