@@ -82,7 +82,7 @@ fn tests_that_cannot_be_used_are_refused_before_anybody_is_asked() {
         let ran = rebut.run(&solve(words));
         assert!(ran.code == 2 && ran.stderr.contains(message), "{words:?}: {} {}", ran.code, ran.stderr);
     }
-    assert_eq!(rebut.json(0, &["list", "--json"]).as_array().map(Vec::len), Some(0), "no debate was begun");
+    assert_eq!(rebut.json(0, &["ls", "--json"]).as_array().map(Vec::len), Some(0), "no debate was begun");
     let told = rebut.json(0, &solve(&["Add.", "--test-command", "grep -q + {code}", "--json"]));
     assert_eq!((&told["result"]["tests"]["passed"], &told["result"]["tests"]["total"]), (&json!(1), &json!(1)), "{told}");
 }
