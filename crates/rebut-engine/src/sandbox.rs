@@ -56,7 +56,7 @@ pub struct Tests {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Style {
-    /// Statements at the top level: each `assert` and each call is a test. The code's names are there without an import.
+    /// Statements at the top level: each that judges (an assertion, a call, a block of them) is a test. The code's names are there without an import.
     Asserts,
     /// Python's pytest.
     Pytest,
@@ -70,6 +70,10 @@ pub enum Style {
     GoTest,
     /// A program of its own whose exit code says it all: one test.
     Program,
+    /// Python's examples after `>>>`, each with the output it expects.
+    Doctest,
+    /// No file but a command: its words are split at blanks, `{code}` is the file with the code, and its exit code is one test.
+    Command,
 }
 
 /// A command and what it finds in its folder.
@@ -149,7 +153,7 @@ pub enum TestVerdict {
     Pass,
     /// It ran and did not hold.
     Fail,
-    /// It could not be run: the code or the test broke.
+    /// It could not be run, or the test itself broke: it says nothing about the code.
     Error,
     /// It did not end in time.
     Timeout,

@@ -167,6 +167,9 @@ impl Registry {
         }
         // A name or a file that is wrong is a mistake to mend, not somebody who is away.
         let unusable = |kind, why: String| Fault::new(kind, format!("script {file}: {why}"));
+        if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+            return Err(unusable(FaultKind::BadRequest, "it is no regular file".to_owned()));
+        }
         let bytes = fs::read(&path).map_err(|error| unusable(FaultKind::NotFound, format!("cannot be read ({error})")))?;
         let script = Script::parse(&bytes).map_err(|error| unusable(FaultKind::BadRequest, error.to_string()))?;
         let model = Arc::new(ScriptModel::new(file, script));

@@ -85,7 +85,10 @@ pub async fn find(name: &str) -> Result<Toolchain, Refused> {
         let real = program.canonicalize().map_err(|error| said(error.to_string()))?;
         real.parent().and_then(Path::parent).map(Path::to_owned).ok_or_else(|| said("it is at the root of the machine".to_owned()))?
     } else {
-        PathBuf::from(ask(&program, &language.root).await.map_err(said)?)
+        let asked = format!("{} {}", program.display(), language.root.join(" "));
+        let fix = format!("make `{asked}` work (with rustup, pyenv or nvm: choose a default version), or {}", language.install);
+        let unusable = |error: String| Refused { reason: format!("{name} cannot be run: {error}"), fix };
+        PathBuf::from(ask(&program, &language.root).await.map_err(unusable)?)
     };
     let folder = folder.canonicalize().map_err(|error| said(format!("{}: {error}", folder.display())))?;
     check_folder(&folder).map_err(said)?;
@@ -159,7 +162,9 @@ async fn ask(program: &Path, arguments: &[String]) -> Result<String, String> {
     let said = said.map_err(|error| format!("{}: {error}", program.display()))?;
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
     let line = text.lines().next().map(on_one_line).filter(|line| said.status.success() && !line.is_empty());
-    line.ok_or_else(|| format!("{} {} says nothing", program.display(), arguments.join(" ")))
+    let words: Vec<String> = String::from_utf8_lossy(&said.stderr).lines().map(on_one_line).filter(|line| !line.is_empty()).collect();
+    let words = if words.is_empty() { "nothing".to_owned() } else { words.join("; ").chars().take(300).collect() };
+    line.ok_or_else(|| format!("{} {} says: {words}", program.display(), arguments.join(" ")))
 }
 
 /// A toolchain's folder is shown to the cell. One that holds the user's home or the project is more than a toolchain.

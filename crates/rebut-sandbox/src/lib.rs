@@ -4,6 +4,7 @@ mod languages;
 mod limits;
 mod running;
 mod spec;
+mod styles;
 
 #[cfg(target_os = "linux")]
 mod cell;
@@ -29,8 +30,9 @@ pub use cell::{Cell, Jail};
 pub use languages::{Language, Toolchain, find as find_toolchain, language};
 pub use limits::Limits;
 pub use spec::{Ended, Given, Inner, Spec, check_path};
+pub use styles::{check_style, style_name, styles_of};
 
-use rebut_engine::sandbox::{Job, LANGUAGES, Ran, Refused, Sandbox};
+use rebut_engine::sandbox::{Job, LANGUAGES, Ran, Refused, Sandbox, Tests};
 use std::{collections::BTreeMap, process::ExitCode};
 use tokio::sync::OnceCell;
 
@@ -60,6 +62,12 @@ impl BubbleSandbox {
         let unknown = || Refused { reason: format!("`{name}` has no toolchain"), fix: format!("use one of {}", LANGUAGES.join(", ")) };
         let found = self.toolchains.get(name).ok_or_else(unknown)?;
         found.get_or_init(|| find_toolchain(name)).await.as_ref().map_err(Clone::clone)
+    }
+
+    /// The tests a text shows, without any code; or why there can be none in it. Refused where this machine cannot look.
+    pub async fn list_tests(&self, language: &str, tests: &Tests) -> Result<Result<Vec<String>, String>, Refused> {
+        let toolchain = self.toolchain(language).await?;
+        running::list_tests(self.jail().await?, toolchain, language, tests).await
     }
 }
 

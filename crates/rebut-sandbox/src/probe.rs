@@ -118,6 +118,9 @@ fn fix(why: &str, facts: Facts) -> &'static str {
     if why.contains("cannot start `") {
         return "install it, or name another program";
     }
+    if why.contains(crate::warden::ALONE) {
+        return "run rebut as an ordinary user, or in a namespace that has more users (`unshare --map-root-user --map-auto`)";
+    }
     if why.contains("Landlock") {
         return "use a kernel (5.13 or newer) with Landlock: add `landlock` to `lsm=` on its command line";
     }
@@ -179,6 +182,7 @@ mod tests {
         let rows = [
             ("cannot start `ghc`: not found", none, "install it"),
             ("Landlock is not applied by this kernel", none, "lsm="),
+            (crate::warden::ALONE, Facts { in_container: true, is_root: true, ..none }, "--map-auto"),
             ("cannot make a namespace", Facts { no_user_namespaces: true, ..none }, "user.max_user_namespaces"),
             ("cannot make a namespace", Facts { no_user_namespaces: true, is_root: true, ..none }, "user.max_user_namespaces"),
             ("cannot make a namespace", Facts { not_for_users: true, ..none }, "unprivileged_userns_clone"),

@@ -1,7 +1,7 @@
 //! Jobs in cells: a program is built and run, a command is run beside the code.
 
 use crate::{Cell, Ended, Given, Jail, Spec, languages::Toolchain};
-use rebut_engine::sandbox::{Command, End, Job, Ran, Refused, Work};
+use rebut_engine::sandbox::{Command, End, Job, Ran, Refused, Tests, Work};
 use std::time::Duration;
 
 /// The most seconds a job may ask for.
@@ -17,6 +17,24 @@ pub(crate) async fn run(jail: &Jail, toolchain: &Toolchain, job: &Job) -> Result
         Work::Tests(tests) => crate::grading::run(jail, toolchain, job, tests).await,
         #[cfg(not(target_os = "linux"))]
         Work::Tests(_) => Err(Refused { reason: "tests run in cells, and this system has none".to_owned(), fix: "use Linux".to_owned() }),
+    }
+}
+
+/// The tests a text shows, or why there can be none in it.
+pub(crate) async fn list_tests(
+    jail: &Jail,
+    toolchain: &Toolchain,
+    language: &str,
+    tests: &Tests,
+) -> Result<Result<Vec<String>, String>, Refused> {
+    #[cfg(target_os = "linux")]
+    {
+        crate::grading::list(jail, toolchain, language, tests).await
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (jail, toolchain, language, tests);
+        Err(Refused { reason: "tests run in cells, and this system has none".to_owned(), fix: "use Linux".to_owned() })
     }
 }
 
@@ -58,7 +76,7 @@ pub(crate) async fn build(jail: &Jail, toolchain: &Toolchain, code: &str) -> Res
     Ok(Err(ended))
 }
 
-async fn beside(jail: &Jail, toolchain: &Toolchain, job: &Job, command: &Command, wall: Duration) -> Result<Ran, Refused> {
+pub(crate) async fn beside(jail: &Jail, toolchain: &Toolchain, job: &Job, command: &Command, wall: Duration) -> Result<Ran, Refused> {
     let code = Given::text(toolchain.language.file.clone(), job.code.as_str());
     let files = command.files.iter().map(|(path, text)| Given::text(path.clone(), text.as_str()));
     let writable = std::iter::once(code).chain(files).collect();

@@ -92,7 +92,7 @@ impl Gathered {
             let message = format!("{} looks like a file with secrets and is not sent", path.display());
             return Err(CliError::usage(message).hint("copy what the judges need into another file"));
         }
-        let bytes = std::fs::read(path).map_err(|error| CliError::file("read", path, &error))?;
+        let bytes = crate::reading::bytes(path)?;
         let text = String::from_utf8(bytes).map_err(|_| CliError::usage(format!("{} is not a text file", path.display())))?;
         self.taken.push(path.to_owned());
         self.add(&path.display().to_string(), &text, titled)
@@ -115,8 +115,10 @@ impl Gathered {
                 self.left_out.push((path, "hidden or a link"));
             } else if path.is_dir() {
                 self.walk(&path, deny, without)?;
+            } else if !path.is_file() {
+                self.left_out.push((path, "no regular file"));
             } else {
-                match std::fs::read(&path).map_err(|error| CliError::file("read", &path, &error)).map(String::from_utf8)? {
+                match crate::reading::bytes(&path).map(String::from_utf8)? {
                     Ok(text) => {
                         self.add(&path.display().to_string(), &text, true)?;
                         self.taken.push(path);

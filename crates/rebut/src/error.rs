@@ -6,7 +6,7 @@ use rebut_engine::{
     outcome::Ending,
     store::StoreError,
 };
-use std::fmt;
+use std::{fmt, io::ErrorKind};
 
 /// An error on its way to the user.
 #[derive(Debug)]
@@ -32,10 +32,12 @@ impl CliError {
         Self { message: message.into(), hint: None, code: Ending::NoModel.exit_code() }
     }
 
-    /// A file could not be read or written. One that is not there was named wrongly: that is a usage error.
+    /// A file could not be read or written. One that is not there, or is no text, was named wrongly: that is a usage error.
     pub fn file(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         let message = format!("cannot {doing} {}: {error}", path.display());
-        if error.kind() == std::io::ErrorKind::NotFound && doing == "read" { Self::usage(message) } else { Self::failed(message) }
+        let is_wrong =
+            matches!(error.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory | ErrorKind::InvalidData);
+        if is_wrong && doing == "read" { Self::usage(message) } else { Self::failed(message) }
     }
 
     /// What to do about it.

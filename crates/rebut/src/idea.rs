@@ -94,7 +94,7 @@ fn title(typed: Option<&str>, path: &Path, text: &str) -> String {
 
 /// What a data file holds, bare or under its own name.
 fn data<T: DeserializeOwned>(file: &Path, name: &str) -> Result<T, CliError> {
-    let text = std::fs::read_to_string(file).map_err(|error| CliError::file("read", file, &error))?;
+    let text = crate::reading::text(file)?;
     let wrong = |problem: String| CliError::usage(format!("{}: {}", file.display(), problem.trim_start_matches("error: ")));
     let ending = file.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
     let mut value: Value = match ending.as_str() {

@@ -25,6 +25,7 @@ mod panel;
 mod place;
 mod problems;
 mod proposals;
+mod reading;
 mod replacing;
 mod roles;
 mod text;

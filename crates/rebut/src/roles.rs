@@ -26,7 +26,7 @@ pub fn all(project: &Path) -> Result<BTreeMap<String, (Role, Source)>, CliError>
     // Later ones win: a project's own role file outranks an assistant's agent file.
     for dir in [project.join(".claude").join("agents"), project.join(".rebut").join("roles")] {
         for path in markdown_files(&dir)? {
-            let text = std::fs::read_to_string(&path).map_err(|error| CliError::file("read", &path, &error))?;
+            let text = crate::reading::text(&path)?;
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             roles.insert(name.clone(), (Role::parse(&name, &text), Source::File(path)));
         }

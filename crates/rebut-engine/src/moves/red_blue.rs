@@ -30,14 +30,14 @@ impl AttackState {
     }
 }
 
-/// Whether a run shows what an attack claims. A failing assertion or a code that hangs does. A test that breaks before it tests anything
-/// shows nothing by itself, since it may be the test that is broken: it counts only beside a test that held, which shows that the file can run.
+/// Whether a run shows what an attack claims. A failing assertion, an error that the code raised and code that hangs do. A test that breaks
+/// shows nothing, whatever stands beside it: it may be the test that is broken.
 pub fn is_shown(ran: &Ran) -> bool {
     if ran.distrust.is_some() {
         return false;
     }
     let any = |verdict: TestVerdict| ran.tests.iter().any(|test| test.verdict == verdict);
-    any(TestVerdict::Fail) || any(TestVerdict::Timeout) || (any(TestVerdict::Error) && any(TestVerdict::Pass))
+    any(TestVerdict::Fail) || any(TestVerdict::Timeout)
 }
 
 /// Whether a contested attack falls: blue quoted words that really stand in the task or the given tests, and a judge said that the attack
@@ -67,7 +67,7 @@ mod tests {
             (&[Timeout], None, true),
             (&[Error], None, false),
             (&[Error, Error], None, false),
-            (&[Pass, Error], None, true),
+            (&[Pass, Error], None, false),
             (&[Fail], Some("the runner ended early"), false),
         ];
         for (verdicts, distrust, expected) in rows {

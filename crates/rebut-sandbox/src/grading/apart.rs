@@ -6,7 +6,10 @@ use super::{
     pair::{Happened, Pair},
 };
 use crate::{Given, Jail, Limits, Spec, languages::Toolchain};
-use rebut_engine::sandbox::{End, Job, Ran, Refused, Style, TestVerdict, Tests};
+use rebut_engine::{
+    clean::on_one_line,
+    sandbox::{End, Job, Ran, Refused, Style, TestVerdict, Tests, Work},
+};
 use serde::Deserialize;
 use std::{path::PathBuf, time::Duration};
 use tokio::time::Instant;
@@ -65,6 +68,14 @@ async fn run_with(kit: &Kit, jail: &Jail, tools: &Toolchain, job: &Job, tests: &
         if book.is_over() {
             break;
         }
+        if book.len() > 0 && book.settled() == book.len() {
+            // All is told but the end. Unless it was the last test that went wrong, something did after it.
+            if !again.within {
+                book.give_up(again.verdict, &again.why);
+            }
+            book.finish();
+            break;
+        }
         if time.is_over() {
             book.give_up(TestVerdict::Timeout, "the time of the whole run was over");
             break;
@@ -72,10 +83,6 @@ async fn run_with(kit: &Kit, jail: &Jail, tools: &Toolchain, job: &Job, tests: &
         if book.settled() == before {
             // Twice the same would come of it: it is not in a test that it goes wrong.
             book.give_up(again.verdict, &again.why);
-            break;
-        }
-        if book.settled() == book.len() && book.len() > 0 {
-            book.give_up(again.verdict, "");
             break;
         }
     }
@@ -87,6 +94,8 @@ async fn run_with(kit: &Kit, jail: &Jail, tools: &Toolchain, job: &Job, tests: &
 struct Again {
     verdict: TestVerdict,
     why: String,
+    /// Whether it was a test that came to this end. What stands behind it has not been run then.
+    within: bool,
 }
 
 #[derive(Deserialize)]
@@ -117,7 +126,10 @@ async fn session(
     let told = pair.tell(order.to_string().as_bytes()).await;
     let again = match told {
         Ok(()) => listen(kit, &mut pair, &nonce, time, book).await?,
-        Err(error) => Again { verdict: TestVerdict::Error, why: format!("the process of the tests cannot be reached: {error}") },
+        Err(error) => {
+            let why = format!("the process of the tests cannot be reached: {error}");
+            Again { verdict: TestVerdict::Error, why, within: false }
+        }
     };
     *words = pair.words();
     Ok(again)
@@ -128,8 +140,8 @@ async fn listen(kit: &Kit, pair: &mut Pair, nonce: &str, time: &Time, book: &mut
     let mut deadline = time.for_loading();
     loop {
         let lost = |verdict, why: String, book: &mut Book| {
-            book.lose(verdict, &why);
-            Ok(Again { verdict, why })
+            let within = book.lose(verdict, &why);
+            Ok(Again { verdict, why, within })
         };
         let said = match pair.next(deadline).await {
             Happened::Said(said) => said,
@@ -154,18 +166,60 @@ async fn listen(kit: &Kit, pair: &mut Pair, nonce: &str, time: &Time, book: &mut
             book.doubt("a result came without the run's nonce");
             return lost(TestVerdict::Error, String::new(), book);
         }
+        let within = book.is_testing();
         match book.hear(word.said) {
             Next::On => {}
             Next::Begun => deadline = time.for_test(book.len() - book.settled()),
             Next::Moved => deadline = time.for_loading(),
             Next::Over | Next::Anew => {
-                return Ok(Again { verdict: TestVerdict::Error, why: "the code does not speak as agreed".to_owned() });
+                let why = "the code does not speak as agreed".to_owned();
+                return Ok(Again { verdict: TestVerdict::Error, why, within });
             }
             Next::Missing(what) => {
                 return Err(Refused { reason: format!("these tests need {what}, {NOT_INSTALLED}"), fix: (kit.install)(&what) });
             }
         }
     }
+}
+
+/// How long the tests may take to say what they are.
+const LISTING: u32 = 20;
+
+/// The tests that their text shows, or why it cannot be read. The process beside them has no code and is asked nothing.
+pub(super) async fn list(kit: &Kit, jail: &Jail, tools: &Toolchain, tests: &Tests) -> Result<Result<Vec<String>, String>, Refused> {
+    let time = Time::new(LISTING);
+    let nothing = Job { language: String::new(), code: String::new(), work: Work::Tests(tests.clone()), seconds: LISTING };
+    let mut pair = Pair::start(jail, code_spec(kit, tools, &nothing, &time), tests_spec(kit, tools, tests, &time)).await?;
+    let order = serde_json::json!({ "nonce": "", "style": tests.style, "skip": 0 });
+    let failed = |why: &str| Refused {
+        reason: format!("the tests could not be looked at: {}", on_one_line(why)),
+        fix: "`rebut sandbox test` shows what happens with some code".to_owned(),
+    };
+    pair.tell(order.to_string().as_bytes()).await.map_err(|error| failed(&error.to_string()))?;
+    let said = match pair.next(time.end).await {
+        Happened::Said(said) => said,
+        Happened::CodeLost(why) | Happened::TestsLost(why) => return Err(failed(&why)),
+        Happened::Late => return Err(failed("it took too long")),
+    };
+    match serde_json::from_slice::<Word>(&said).map_err(|error| failed(&error.to_string()))?.said {
+        // Which tests there are shows only when they run: that there is none cannot be said beforehand.
+        Said::Listed { names, style } if names.is_empty() && may_make_tests(style, &tests.text) => {
+            Ok(Ok(vec!["made when they run".to_owned()]))
+        }
+        Said::Listed { names, .. } => Ok(Ok(names)),
+        Said::Unreadable { why } => Ok(Err(format!("the tests cannot be read: {why}"))),
+        _ => Err(failed("it said something else")),
+    }
+}
+
+/// Whether tests may come about only when the file is run.
+fn may_make_tests(style: Option<Style>, text: &str) -> bool {
+    let signs: &[&str] = match style {
+        Some(Style::Pytest | Style::Unittest) => &["setattr", "globals(", "load_tests", "type(", "vars(", "parametrize"],
+        Some(Style::NodeTest) => &["test(", "it(", "describe("],
+        _ => &[],
+    };
+    signs.iter().any(|sign| text.contains(sign))
 }
 
 fn code_spec(kit: &Kit, tools: &Toolchain, job: &Job, time: &Time) -> Spec {
@@ -190,8 +244,3 @@ fn spec(kit: &Kit, tools: &Toolchain, program: &str, read_only: Vec<Given>, time
     let limits = Limits { output_bytes: 1 << 40, ..tools.run_limits(wall) };
     Spec { argv, read_only, folders: tools.folders.clone(), env: tools.env(), limits, ..Spec::default() }
 }
-
-/// The styles of tests that run apart know their own names in their own language; we only pass them on.
-pub(super) const PYTHON_STYLES: &[Style] = &[Style::Asserts, Style::Pytest, Style::Unittest, Style::Program];
-/// The same of JavaScript.
-pub(super) const JAVASCRIPT_STYLES: &[Style] = &[Style::Asserts, Style::NodeTest, Style::Program];

@@ -1,6 +1,6 @@
 //! The book of one run of tests: which there are, how each went, and why it cannot be believed. Pure.
 
-use rebut_engine::sandbox::{TestRun, TestVerdict};
+use rebut_engine::sandbox::{Style, TestRun, TestVerdict};
 use serde::Deserialize;
 
 /// The results so far. Only what was expected and told exactly once becomes a result.
@@ -12,6 +12,8 @@ pub(super) struct Book {
     names: Option<Vec<String>>,
     results: Vec<(TestVerdict, String)>,
     current: Option<usize>,
+    /// What went wrong outside of every test: rows that are never a pass.
+    outside: Vec<TestRun>,
     done: bool,
     distrust: Option<String>,
 }
@@ -21,13 +23,19 @@ pub(super) struct Book {
 #[serde(tag = "say", rename_all = "snake_case")]
 pub(super) enum Said {
     /// The tests that the text alone shows; said before anything of the code was touched.
-    Listed { names: Vec<String> },
+    Listed {
+        names: Vec<String>,
+        #[serde(default)]
+        style: Option<Style>,
+    },
     /// All tests, in order.
     Collected { names: Vec<String> },
     /// A test begins.
     Begin { number: usize },
     /// A test is over.
     End { number: usize, verdict: TestVerdict, output: String },
+    /// Something outside of every test went wrong.
+    Outside { name: String, verdict: TestVerdict, output: String },
     /// All are over.
     Done,
     /// The code's process answered with something that is no answer.
@@ -61,12 +69,14 @@ pub(super) enum Next {
 const OUTPUT: usize = 2048;
 /// The most tests a file may have.
 const MOST_TESTS: usize = 10_000;
+/// The most results outside of every test.
+const MOST_OUTSIDE: usize = 100;
 
 impl Book {
     /// Takes in what the process of the tests says.
     pub(super) fn hear(&mut self, said: Said) -> Next {
         match said {
-            Said::Listed { names } => {
+            Said::Listed { names, .. } => {
                 self.listed = names;
                 Next::On
             }
@@ -80,6 +90,10 @@ impl Book {
                 Next::Moved
             }
             Said::Begin { .. } | Said::End { .. } => self.doubt("a result was told that was not due"),
+            Said::Outside { name, verdict, output } => {
+                self.fail_outside(&name, verdict, &output);
+                Next::On
+            }
             Said::Done if self.current.is_none() && self.names.is_some() && self.results.len() == self.len() => {
                 self.done = true;
                 Next::Over
@@ -127,9 +141,12 @@ impl Book {
         under_way
     }
 
-    /// No test that is left can be run: all of them have this end.
+    /// No test that is left can be run: all of them have this end. Where none is left, it went wrong after the last one, and that is no pass either.
     pub(super) fn give_up(&mut self, verdict: TestVerdict, why: &str) {
         self.current = None;
+        if self.len() > 0 && self.results.len() == self.len() {
+            self.fail_outside("after the last test", verdict, why);
+        }
         if self.names.is_none() {
             self.names = Some(std::mem::take(&mut self.listed));
         }
@@ -137,6 +154,22 @@ impl Book {
             self.settle(verdict, why);
         }
         self.done = true;
+    }
+
+    /// Every test has its result, and nothing more is to come.
+    pub(super) fn finish(&mut self) {
+        self.done = true;
+    }
+
+    /// Adds a result that no test stands for. It can only lose: a pass told here is an error.
+    fn fail_outside(&mut self, name: &str, verdict: TestVerdict, output: &str) {
+        let verdict = if verdict == TestVerdict::Pass { TestVerdict::Error } else { verdict };
+        let known = self.names.iter().flatten().chain(self.outside.iter().map(|run| &run.name));
+        let same = known.filter(|known| *known == name || known.starts_with(&format!("{name} #"))).count();
+        let name = if same == 0 { name.to_owned() } else { format!("{name} #{}", same + 1) };
+        if self.outside.len() < MOST_OUTSIDE {
+            self.outside.push(TestRun { name, verdict, output: tail(output, OUTPUT) });
+        }
     }
 
     /// The results cannot be believed as a whole.
@@ -177,7 +210,7 @@ impl Book {
             self.doubt("the runner ended early");
         }
         if names.is_empty() {
-            self.doubt("no test was found in the file");
+            self.doubt(super::NO_TEST);
         }
         let none = || (TestVerdict::Error, "it was not run".to_owned());
         let mut results = self.results.into_iter();
@@ -185,7 +218,7 @@ impl Book {
             let (verdict, output) = results.next().unwrap_or_else(none);
             TestRun { name, verdict, output }
         });
-        (runs.collect(), self.distrust)
+        (runs.chain(self.outside).collect(), self.distrust)
     }
 }
 
@@ -246,8 +279,13 @@ mod tests {
             assert!(distrust.is_some(), "{name}");
             assert_eq!(found, *verdicts, "{name}");
         }
-        let unloaded = vec![listed, json!({"say": "unloaded", "why": "SyntaxError"})];
-        assert_eq!(told(&unloaded), (vec![Error, Error], None));
+        let unloaded = json!({"say": "unloaded", "why": "SyntaxError"});
+        assert_eq!(told(&[listed, unloaded.clone()]), (vec![Error, Error], None));
+        let outside = |verdict: &str| json!({"say": "outside", "name": "a", "verdict": verdict, "output": "x"});
+        let after = |last: serde_json::Value| told(&[&all[..6], &[last, done.clone()]].concat());
+        assert_eq!(after(outside("fail")), (vec![Pass, Pass, TestVerdict::Fail], None), "a row of its own, and never a pass");
+        assert_eq!(after(outside("pass")), (vec![Pass, Pass, Error], None));
+        assert_eq!(told(&[&all[..6], &[unloaded]].concat()), (vec![Pass, Pass, Error], None), "what fails after the last test is no pass");
     }
 
     #[test]

@@ -2,11 +2,12 @@
 
 mod apart;
 mod book;
+mod command;
 mod pair;
 mod shared;
 mod sources;
 
-use crate::{Jail, languages::Toolchain};
+use crate::{Jail, check_style, languages::Toolchain};
 use apart::Kit;
 use book::Book;
 use rebut_engine::sandbox::{End, Job, Ran, Refused, Style, Tests};
@@ -16,28 +17,37 @@ use tokio::time::Instant;
 
 /// Runs the tests of a job. Nothing is a pass that did not run to its end, and no test is no pass.
 pub async fn run(jail: &Jail, tools: &Toolchain, job: &Job, tests: &Tests) -> Result<Ran, Refused> {
-    let way = way_of(&job.language)?;
-    if let Some(style) = tests.style.filter(|style| !way.styles.contains(style)) {
-        return Err(Refused {
-            reason: format!("tests of {} code are not written as `{}`", job.language, name_of(style)),
-            fix: format!("use one of: {}", way.styles.iter().map(|style| name_of(*style)).collect::<Vec<_>>().join(", ")),
-        });
+    check_style(&job.language, tests.style)?;
+    if tests.style == Some(Style::Command) {
+        return command::run(jail, tools, job, &tests.text).await;
     }
-    match &way.how {
+    match &way_of(&job.language)?.how {
         How::Apart(kit) => apart::run(kit, jail, tools, job, tests).await,
         How::Shared(plan) => shared::run(*plan, jail, tools, job, tests).await,
     }
 }
 
-/// How tests of a language can be written; nothing for a language nobody knows.
-pub fn styles_of(language: &str) -> &'static [Style] {
-    WAYS.iter().find(|way| way.language == language).map_or(&[], |way| way.styles)
+/// What stands in a file without any test.
+const NO_TEST: &str = "no test was found in the file";
+
+/// The tests a text shows, or why there can be none in it; nothing of any code is needed or run.
+pub(crate) async fn list(jail: &Jail, tools: &Toolchain, language: &str, tests: &Tests) -> Result<Result<Vec<String>, String>, Refused> {
+    if let Err(refused) = check_style(language, tests.style) {
+        return Ok(Err(refused.to_string()));
+    }
+    if tests.style == Some(Style::Command) {
+        return Ok(command::words(&tests.text).map(|_| vec![command::name(&tests.text)]).ok_or_else(|| command::NOTHING.to_owned()));
+    }
+    let listed = match &way_of(language)?.how {
+        How::Apart(kit) => apart::list(kit, jail, tools, tests).await?,
+        How::Shared(plan) => shared::list(*plan, jail, tools, language, tests).await?,
+    };
+    Ok(listed.and_then(|names| if names.is_empty() { Err(NO_TEST.to_owned()) } else { Ok(names) }))
 }
 
-/// One language: how its tests are written and run.
+/// One language: how its tests are run.
 struct Way {
     language: &'static str,
-    styles: &'static [Style],
     how: How,
 }
 
@@ -50,13 +60,13 @@ enum How {
 }
 
 const WAYS: &[Way] = &[
-    Way { language: "python", styles: apart::PYTHON_STYLES, how: How::Apart(PYTHON) },
-    Way { language: "javascript", styles: apart::JAVASCRIPT_STYLES, how: How::Apart(JAVASCRIPT) },
-    Way { language: "rust", styles: &[Style::CargoTest], how: How::Shared(sources::rust::plan) },
-    Way { language: "go", styles: &[Style::GoTest], how: How::Shared(sources::go::plan) },
-    Way { language: "c", styles: &[Style::Asserts, Style::Program], how: How::Shared(sources::c::plan_c) },
-    Way { language: "cpp", styles: &[Style::Asserts, Style::Program], how: How::Shared(sources::c::plan_cpp) },
-    Way { language: "shell", styles: &[Style::Program], how: How::Shared(sources::shell::plan) },
+    Way { language: "python", how: How::Apart(PYTHON) },
+    Way { language: "javascript", how: How::Apart(JAVASCRIPT) },
+    Way { language: "rust", how: How::Shared(sources::rust::plan) },
+    Way { language: "go", how: How::Shared(sources::go::plan) },
+    Way { language: "c", how: How::Shared(sources::c::plan_c) },
+    Way { language: "cpp", how: How::Shared(sources::c::plan_cpp) },
+    Way { language: "shell", how: How::Shared(sources::shell::plan) },
 ];
 
 const PYTHON: Kit = Kit {
@@ -129,11 +139,6 @@ fn way_of(language: &str) -> Result<&'static Way, Refused> {
         reason: format!("tests of code in {:?} cannot be run", rebut_engine::clean::on_one_line(language)),
         fix: format!("use one of: {}", rebut_engine::sandbox::LANGUAGES.join(", ")),
     })
-}
-
-/// A style's name as people write it.
-pub fn name_of(style: Style) -> String {
-    serde_json::to_value(style).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 /// A word nobody can guess.

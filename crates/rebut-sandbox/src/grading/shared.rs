@@ -8,7 +8,7 @@ use super::{
     pair::ended_words,
 };
 use crate::{Ended, Given, Jail, Limits, Spec, languages::Toolchain, limits::PROCESSOR_TIME};
-use rebut_engine::sandbox::{End, Job, Ran, Refused, TestVerdict, Tests};
+use rebut_engine::sandbox::{End, Job, Ran, Refused, TestVerdict, Tests, Work};
 use tokio::{io::AsyncWriteExt, time::Instant};
 
 /// What is built, and what is run for each test.
@@ -21,6 +21,32 @@ pub(super) struct Plan {
     pub run: Vec<String>,
     /// Files that are there then, besides what was built.
     pub files: Vec<Given>,
+    /// What says without the code whether the tests can be read; empty where only building tells.
+    pub read: Vec<String>,
+    /// What lines of its standard error begin with that the runner of the language writes itself.
+    pub noise: &'static [&'static str],
+}
+
+/// The tests that their text shows, or why it cannot be read.
+pub(super) async fn list(
+    plan: fn(&Job, &Tests, &Toolchain) -> Result<Plan, String>,
+    jail: &Jail,
+    tools: &Toolchain,
+    language: &str,
+    tests: &Tests,
+) -> Result<Result<Vec<String>, String>, Refused> {
+    let nothing = Job { language: language.to_owned(), code: String::new(), work: Work::Tests(tests.clone()), seconds: 1 };
+    let plan = match plan(&nothing, tests, tools) {
+        Ok(plan) => plan,
+        Err(why) => return Ok(Err(why)),
+    };
+    if plan.read.is_empty() {
+        return Ok(Ok(plan.names));
+    }
+    let (read_only, folders, env, limits) = (plan.files, tools.folders.clone(), tools.env(), tools.build_limits());
+    let ended = jail.spawn(Spec { argv: plan.read, read_only, folders, env, limits, ..Spec::default() }).await?.end().await;
+    let words = || tail(String::from_utf8_lossy(&ended.stderr).trim(), 1500);
+    Ok(if ended.end == End::Exited(0) { Ok(plan.names) } else { Err(format!("the tests cannot be read: {}", words())) })
 }
 
 /// One build.
@@ -123,7 +149,9 @@ async fn one(
         }
     };
     let ended = tokio::join!(telling, cell.end()).1;
-    Ok(judge(&ended, &nonce))
+    let (verdict, words) = judge(&ended, &nonce);
+    let is_noise = |line: &&str| !plan.noise.iter().any(|start| line.starts_with(start));
+    Ok((verdict, words.lines().filter(is_noise).collect::<Vec<_>>().join("\n")))
 }
 
 /// What the end of a test's process says. A pass is nothing but the nonce and the word, from a process that ended well.
@@ -135,6 +163,13 @@ fn judge(ended: &Ended, nonce: &str) -> (TestVerdict, String) {
     match (&ended.end, said) {
         (End::Exited(0), Some("pass")) => (TestVerdict::Pass, words),
         (End::Exited(0), Some("fail")) => (TestVerdict::Fail, words),
+        (End::Exited(0), Some("early")) => (
+            TestVerdict::Error,
+            with(
+                "the script ended before its last line: the code that it takes in called `exit`, or it did so itself (leave that out)"
+                    .to_owned(),
+            ),
+        ),
         (End::Exited(0), Some("skip")) => (TestVerdict::Error, with("it was skipped".to_owned())),
         (End::TimedOut, _) => (TestVerdict::Timeout, with("it did not end in time".to_owned())),
         (End::Resource(what), _) if what == PROCESSOR_TIME => (TestVerdict::Timeout, with("it used up its processor time".to_owned())),
@@ -155,6 +190,7 @@ mod tests {
             (End::Exited(0), "n pass\n", Pass),
             (End::Exited(0), "n fail\n", Fail),
             (End::Exited(0), "n skip\n", Error),
+            (End::Exited(0), "n early\n", Error),
             (End::Exited(0), "", Error),
             (End::Exited(0), "pass\n", Error),
             (End::Exited(0), "ok\nn pass\n", Error),

@@ -68,7 +68,7 @@ fn run(control: &mut UnixStream) -> Result<(), String> {
     let writable = wire::read_files(control, &order.writable).map_err(during("cannot read the files"))?;
     let mut streams = Streams::sort(descriptors, order.groups)?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
-    let owner = Owner::choose();
+    let owner = Owner::choose()?;
     let stage = stage::build(&order, &owner, &read_only, &writable)?;
     become_owner(&owner)?;
     set_child_subreaper(Some(rustix::process::getpid())).map_err(during("cannot adopt orphans"))?;
@@ -92,10 +92,35 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    fn choose() -> Self {
+    fn choose() -> Result<Self, String> {
         let own = geteuid();
-        if own.is_root() { Self { id: NOBODY_ELSE, is_dropped: true } } else { Self { id: own.as_raw(), is_dropped: false } }
+        let (users, groups) = (read("uid_map"), read("gid_map"));
+        if own.is_root() && [&users, &groups].iter().all(|map| outside(map, NOBODY_ELSE).is_some()) {
+            return Ok(Self { id: NOBODY_ELSE, is_dropped: true });
+        }
+        // Root of a user namespace without such an id stays who it is if it is an ordinary user outside, and never if it is root there too.
+        if own.is_root() && outside(&users, 0).is_none_or(|id| id == 0) {
+            return Err(ALONE.to_owned());
+        }
+        Ok(Self { id: own.as_raw(), is_dropped: false })
     }
+}
+
+/// Why root cannot give up what it is in a namespace where there is nobody else.
+pub(crate) const ALONE: &str = "root cannot become another user: this user namespace has no other, and its root is root outside of it too";
+
+fn read(file: &str) -> String {
+    std::fs::read_to_string(format!("/proc/self/{file}")).unwrap_or_default()
+}
+
+/// What an id of this user namespace is outside of it, by its map: first id inside, first id outside, how many. A map that cannot be read has none.
+fn outside(map: &str, id: u32) -> Option<u64> {
+    let id = u64::from(id);
+    map.lines().find_map(|line| {
+        let mut numbers = line.split_ascii_whitespace().map(str::parse::<u64>);
+        let (first, outside, count) = (numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?);
+        (first..first + count).contains(&id).then(|| outside + (id - first))
+    })
 }
 
 /// Root gives up all it is before a cell is made; anybody else stays who they are.
@@ -193,4 +218,24 @@ fn in_memory(bytes: &[u8]) -> io::Result<File> {
     file.write_all(bytes)?;
     file.rewind()?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_in_a_namespace_whose_map_holds_it() {
+        let rows = [
+            ("         0          0 4294967295\n", Some(0), Some(65_411)),
+            ("         0       1000          1\n", Some(1000), None),
+            ("0 1000 1\n1 100000 65536\n", Some(1000), Some(165_410)),
+            ("0 1000 1\n1 100000 65410\n", Some(1000), None),
+            ("", None, None),
+            ("nonsense", None, None),
+        ];
+        for (map, root, other) in rows {
+            assert_eq!((outside(map, 0), outside(map, NOBODY_ELSE)), (root, other), "{map:?}");
+        }
+    }
 }

@@ -25,6 +25,7 @@ pub const TEST_STYLES: &[(&str, Style)] = &[
     ("cargo-test", Style::CargoTest),
     ("go-test", Style::GoTest),
     ("program", Style::Program),
+    ("doctest", Style::Doctest),
 ];
 
 /// Arguments of `sandbox test`.
@@ -33,10 +34,13 @@ pub struct SandboxTestArgs {
     /// The language of the code
     #[arg(long, value_name = "LANGUAGE", value_parser = PossibleValuesParser::new(LANGUAGES))]
     pub lang: String,
-    /// The file with the tests
-    #[arg(long, value_name = "FILE")]
-    pub tests: PathBuf,
-    /// The file with the code
+    /// The file with the tests; `-` reads them from standard input
+    #[arg(long, value_name = "FILE", required_unless_present = "test_command")]
+    pub tests: Option<PathBuf>,
+    /// A command in place of tests: one test that holds when it ends with 0. Split at blanks; `{code}` is the file with the code
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["tests", "style"])]
+    pub test_command: Option<String>,
+    /// The file with the code; `-` reads it from standard input
     pub file: PathBuf,
     /// How the tests are written; by default it is found out from their text
     #[arg(long, value_name = "STYLE", value_parser = PossibleValuesParser::new(TEST_STYLES.iter().map(|(name, _)| *name)))]
@@ -55,9 +59,9 @@ pub struct SandboxRunArgs {
     /// The language of the code
     #[arg(long, value_name = "LANGUAGE", value_parser = PossibleValuesParser::new(LANGUAGES))]
     pub lang: String,
-    /// The file with the code
+    /// The file with the code; `-` reads it from standard input
     pub file: PathBuf,
-    /// What the program reads from its standard input; by default nothing
+    /// What the program reads from its standard input: a file, or `-` for ours; by default nothing
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
     /// The most seconds it may run; building has limits of its own

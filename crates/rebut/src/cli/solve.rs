@@ -20,6 +20,9 @@ pub struct SolveArgs {
     /// Tests that everybody sees: a file
     #[arg(long, value_name = "FILE")]
     pub tests: Option<PathBuf>,
+    /// A command in place of tests: one test that holds when it ends with 0. Split at blanks; `{code}` is the file with the code
+    #[arg(long, value_name = "COMMAND", conflicts_with = "tests")]
+    pub test_command: Option<String>,
     /// Tests that score the result at the end and that nobody is shown: a file
     #[arg(long, value_name = "FILE")]
     pub hidden_tests: Option<PathBuf>,
@@ -30,7 +33,7 @@ pub struct SolveArgs {
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
     /// A problem of a HumanEval or MBPP file, JSONL or .gz: task, entry point and hidden tests
-    #[arg(long, value_name = "FILE#ID", conflicts_with_all = ["task", "tests", "hidden_tests", "style", "entry"])]
+    #[arg(long, value_name = "FILE#ID", conflicts_with_all = ["task", "tests", "test_command", "hidden_tests", "style", "entry"])]
     pub problem: Option<String>,
     /// What the agents should know: a file, a directory or `-`; repeat for more
     #[arg(short, long, value_name = "PATH")]
@@ -90,6 +93,8 @@ pub enum TestStyle {
     GoTest,
     /// A program whose exit code says it all
     Program,
+    /// Python's examples after `>>>`
+    Doctest,
 }
 
 impl From<TestStyle> for Style {
@@ -102,6 +107,7 @@ impl From<TestStyle> for Style {
             TestStyle::CargoTest => Self::CargoTest,
             TestStyle::GoTest => Self::GoTest,
             TestStyle::Program => Self::Program,
+            TestStyle::Doctest => Self::Doctest,
         }
     }
 }

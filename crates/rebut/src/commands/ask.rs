@@ -239,7 +239,7 @@ fn read_case(file: &Path) -> Result<(Input, Option<PathBuf>), CliError> {
         feature_name: String,
         feature_dir: Option<PathBuf>,
     }
-    let text = std::fs::read_to_string(file).map_err(|error| CliError::file("read", file, &error))?;
+    let text = crate::reading::text(file)?;
     let Wrapped { debate_context: case } = serde_saphyr::from_str(&text)
         .map_err(|error| CliError::usage(format!("{}: {}", file.display(), error.to_string().trim_start_matches("error: "))))?;
     let context =

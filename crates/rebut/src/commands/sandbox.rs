@@ -8,6 +8,7 @@ use crate::{
     error::CliError,
     output,
     paint::Paint,
+    reading::text_or_stdin,
     text::padded,
 };
 use rebut_engine::{
@@ -18,7 +19,7 @@ use rebut_sandbox::BubbleSandbox;
 use serde::Serialize;
 use std::{
     io::{IsTerminal, Write},
-    path::Path,
+    path::PathBuf,
 };
 
 /// `rebut sandbox`.
@@ -103,7 +104,10 @@ fn shown(checked: &Checked, paint: Paint) -> String {
     for language in &checked.languages {
         let line = match (&language.version, &language.refused) {
             (Some(version), _) => on_one_line(version),
-            (None, Some(refused)) => paint.faint(&on_one_line(&format!("missing: {}", refused.fix))),
+            (None, Some(refused)) if refused.reason.ends_with("is not installed") => {
+                paint.faint(&on_one_line(&format!("missing: {}", refused.fix)))
+            }
+            (None, Some(refused)) => paint.faint(&on_one_line(&format!("not usable: {refused}"))),
             (None, None) => "unknown".to_owned(),
         };
         text.push_str(&format!("{}{line}\n", padded(language.name, 12)));
@@ -112,8 +116,9 @@ fn shown(checked: &Checked, paint: Paint) -> String {
 }
 
 async fn run_file(args: SandboxRunArgs) -> Result<u8, CliError> {
-    let code = read(&args.file)?;
-    let stdin = args.stdin.as_deref().map(read).transpose()?.unwrap_or_default();
+    check_one_stdin([Some(&args.file), args.stdin.as_ref()])?;
+    let code = text_or_stdin(&args.file)?;
+    let stdin = args.stdin.as_deref().map(text_or_stdin).transpose()?.unwrap_or_default();
     let job = Job { language: args.lang, code, work: Work::Program { stdin, args: args.args }, seconds: args.seconds };
     let ran = app::sandbox()?.run(&job).await.map_err(|refused| CliError::no_model(refused.reason).hint(refused.fix))?;
     if args.json {
@@ -128,8 +133,12 @@ async fn run_file(args: SandboxRunArgs) -> Result<u8, CliError> {
     Ok(code)
 }
 
-fn read(path: &Path) -> Result<String, CliError> {
-    std::fs::read_to_string(path).map_err(|error| CliError::file("read", path, &error))
+/// Standard input can be only one of the files.
+fn check_one_stdin<'a>(files: impl IntoIterator<Item = Option<&'a PathBuf>>) -> Result<(), CliError> {
+    if files.into_iter().flatten().filter(|file| file.as_os_str() == "-").count() > 1 {
+        return Err(CliError::usage("standard input (`-`) is named twice").hint("write one of the two into a file"));
+    }
+    Ok(())
 }
 
 /// Writes what the program wrote. A terminal gets it without what could command it.

@@ -12,6 +12,7 @@ use crate::{
     git::branch,
     output,
     problems::{self, Problem},
+    reading,
     versions::winner,
     wisdom,
 };
@@ -20,10 +21,12 @@ use rebut_engine::{
     clean::{for_people, on_one_line},
     formats::solve::{Config, FORMAT, Input, Phase, ROLES, least_calls},
     moves::clarify::GivenAnswer,
+    sandbox::{Style, Tests},
 };
 use rebut_models::Registry;
+use rebut_sandbox::check_style;
 use serde_json::Value;
-use std::{io::Read, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 /// The language when nobody says otherwise.
 const LANGUAGE: &str = "python";
@@ -49,6 +52,7 @@ pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
         return Ok(code);
     }
     args.code.as_deref().map_or(Ok(()), applying::check_writable)?;
+    check_tests(&input, app.global.quiet).await?;
     let desk = prepared.desk(&app).await?;
     let id = DebateId::new();
     let recorder = plan.map(|plan| plan.begin(&app.place.worktrees(), id)).transpose()?;
@@ -147,33 +151,76 @@ fn input(args: &SolveArgs, app: &App) -> Result<Input, CliError> {
     let answers = args.answer.iter().map(|text| answer(text)).collect::<Result<_, _>>()?;
     let input = Input { context: gathered.text, answers, ..Input::default() };
     if let Some(named) = &args.problem {
-        return Ok(of_problem(input, problem(named)?, args));
+        return of_problem(input, problem(named)?, args);
     }
-    let read = |file: &Option<std::path::PathBuf>| file.as_deref().map_or_else(|| Ok(String::new()), read);
-    let style = args.style.map(Into::into);
+    let hidden_style = args.style.map(Into::into);
+    let style = if args.test_command.is_some() { Some(Style::Command) } else { hidden_style };
+    let language = args.lang.clone().unwrap_or_else(|| LANGUAGE.to_owned());
+    check_style(&language, hidden_style).map_err(|refused| CliError::usage(refused.reason).hint(refused.fix))?;
     Ok(Input {
         task: task(args.task.as_deref().unwrap_or_default())?,
-        language: args.lang.clone().unwrap_or_else(|| LANGUAGE.to_owned()),
-        tests: read(&args.tests)?,
-        hidden_tests: read(&args.hidden_tests)?,
+        language,
+        tests: args.test_command.clone().map_or_else(|| tests(args.tests.as_deref()), Ok)?,
+        hidden_tests: tests(args.hidden_tests.as_deref())?,
         style,
-        hidden_style: style,
+        hidden_style,
         entry_point: args.entry.clone().unwrap_or_default(),
         ..input
     })
 }
 
-fn of_problem(input: Input, problem: Problem, args: &SolveArgs) -> Input {
-    Input {
+fn of_problem(input: Input, problem: Problem, args: &SolveArgs) -> Result<Input, CliError> {
+    if let Some(lang) = args.lang.as_ref().filter(|lang| **lang != problem.language) {
+        let message = format!("the tests of this problem are for {}, not for {lang}", problem.language);
+        return Err(CliError::usage(message).hint("leave out --lang, or give your own task and --tests"));
+    }
+    Ok(Input {
         task: problem.task,
-        language: args.lang.clone().unwrap_or(problem.language),
+        language: problem.language,
         style: problem.style.filter(|_| !problem.tests.is_empty()),
         tests: problem.tests,
         hidden_tests: problem.hidden_tests,
         hidden_style: problem.style,
         entry_point: problem.entry_point.unwrap_or_default(),
         ..input
+    })
+}
+
+/// Tests in which there can be none are refused before anybody is asked. Where this machine cannot look, the debate goes on without that.
+async fn check_tests(input: &Input, quiet: bool) -> Result<(), CliError> {
+    let sandbox = crate::app::sandbox()?;
+    for (which, text, style) in [("tests", &input.tests, input.style), ("hidden tests", &input.hidden_tests, input.hidden_style)] {
+        if text.is_empty() {
+            continue;
+        }
+        match sandbox.list_tests(&input.language, &Tests { text: text.clone(), style }).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(why)) => {
+                let hint = format!(
+                    "nobody was asked; `rebut sandbox test --lang {}` tries tests out, --lang and --style say what they are",
+                    input.language
+                );
+                return Err(CliError::usage(format!("the {which} cannot be used: {why}")).hint(hint));
+            }
+            Err(refused) => {
+                if !quiet {
+                    eprintln!("the tests were not looked at beforehand: {}", on_one_line(&refused.to_string()));
+                }
+                return Ok(());
+            }
+        }
     }
+    Ok(())
+}
+
+/// The tests of a file; none where no file is named.
+fn tests(file: Option<&Path>) -> Result<String, CliError> {
+    let Some(file) = file else { return Ok(String::new()) };
+    let text = reading::text(file)?;
+    if text.trim().is_empty() {
+        return Err(CliError::usage(format!("{} is empty", file.display())).hint("write a test into it, or leave it out"));
+    }
+    Ok(text)
 }
 
 /// `FILE#ID`. The id of a problem may hold slashes, a file's name hardly ever a `#`.
@@ -194,13 +241,7 @@ fn task(typed: &str) -> Result<String, CliError> {
     if typed != "-" {
         return Ok(typed.to_owned());
     }
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).map_err(|error| CliError::failed(format!("cannot read standard input: {error}")))?;
-    Ok(text)
-}
-
-fn read(file: &Path) -> Result<String, CliError> {
-    std::fs::read_to_string(file).map_err(|error| CliError::file("read", file, &error))
+    reading::stdin()
 }
 
 /// Writes the code that won, by the rules of `rebut code --apply`. A debate without any leaves the file as it is.

@@ -52,7 +52,7 @@ pub fn read(origin: &Origin) -> Result<Vec<Layer>, CliError> {
 
 /// Reads and checks one file.
 pub fn read_file(path: PathBuf, is_project: bool) -> Result<Layer, CliError> {
-    let text = std::fs::read_to_string(&path).map_err(|error| CliError::file("read", &path, &error))?;
+    let text = crate::reading::text(&path)?;
     check(Some(&path), &text)?;
     let table = toml::from_str(&text).map_err(|error| in_file(&path, &error))?;
     Ok(Layer { path, is_project, table })

@@ -29,6 +29,10 @@ fn check_says_what_holds_and_which_languages_there_are() {
     assert!(text.contains("\npython      missing: install Python 3: `apt install python3`"), "{text}");
     let found = bare.json(0, &["sandbox", "check", "--json"]);
     assert_eq!((&found["tier"], &found["refused"], &found["languages"][0]["version"]), (&json!(1), &json!(null), &json!(null)));
+    bare.program("rustc", "echo 'no default is configured' >&2; exit 1");
+    bare.program("cc", "true");
+    let text = bare.expect(0, &["sandbox", "check"]);
+    assert!(text.contains("\nrust        not usable: rust cannot be run") && text.contains("says: no default is configured"), "{text}");
     let refused = &found["languages"][0]["refused"];
     assert_eq!(refused["reason"], "python cannot be run: `python3` is not installed");
     assert!(bare.expect(4, &["doctor"]).contains("\nsandbox    tier 1; memory"), "the doctor says the same");
@@ -58,6 +62,14 @@ fn a_run_prints_what_the_program_prints_and_ends_as_it_ends() {
         assert_eq!((ran.code, ran.stdout.as_str()), (*exit, *stdout), "{code}: {}", ran.stderr);
         assert!(ran.stderr.ends_with(stderr), "{code}: {}", ran.stderr);
     }
+    // `-` is standard input: the code, or what it reads, and not both.
+    for (words, stdout) in [(["-", "--stdin", "code"], "some words"), (["code", "--stdin", "-"], "some words")] {
+        rebut.write("code", if words[0] == "-" { "some words" } else { "cat" });
+        rebut.write("piped", if words[0] == "-" { "cat" } else { "some words" });
+        let mut command = rebut.command(&[&["sandbox", "run", "--lang", "shell"], &words[..]].concat());
+        let output = command.stdin(fs::File::open(rebut.path("piped")).expect("a file")).output().expect("the program runs");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), stdout, "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
     rebut.write("code", "printf '\\033[2J'; exit 3");
     let ran = rebut.json(3, &["sandbox", "run", "--lang", "shell", "code", "--json"]);
     assert_eq!((&ran["tier"], &ran["end"], &ran["stdout"]), (&json!(1), &json!({ "exited": 3 }), &json!("\u{1b}[2J")));
@@ -67,11 +79,19 @@ fn a_run_prints_what_the_program_prints_and_ends_as_it_ends() {
 fn what_cannot_be_is_said_before_anything_is_run() {
     let rebut = Rebut::new();
     rebut.write("code", "print(1)");
+    fs::write(rebut.path("bytes"), b"\xff\xfe").expect("a file");
+    fs::File::create(rebut.path("large")).and_then(|file| file.set_len((16 << 20) + 1)).expect("a file");
     let rows: &[(&[&str], i32, &str)] = &[
         (&["--lang", "cobol", "code"], 2, "possible values: python, javascript, rust, go, c, cpp, shell"),
         (&["--lang", "python", "missing"], 2, "cannot read missing"),
         (&["--lang", "python", "code", "--stdin", "missing"], 2, "cannot read missing"),
         (&["--lang", "python", "code", "--seconds", "0"], 2, "1..=3600"),
+        (&["--lang", "python", "/dev/zero"], 2, "it is no regular file"),
+        (&["--lang", "python", "code", "--stdin", "/dev/zero"], 2, "it is no regular file"),
+        (&["--lang", "python", "."], 2, "it is a folder"),
+        (&["--lang", "python", "bytes"], 2, "it is not text"),
+        (&["--lang", "python", "large"], 2, "holds more than 16 MiB"),
+        (&["--lang", "python", "-", "--stdin", "-"], 2, "named twice"),
         (&["--lang", "python", "code"], 4, "hint: install Python 3"),
     ];
     for (arguments, code, words) in rows {
@@ -116,8 +136,9 @@ fn nothing_is_run_where_nothing_holds() {
             assert!(said.contains(reason) && said.contains(fix) && !said.contains("it ran"), "{what}: {said}");
         }
     }
-    // The same without anything in the way: the rows above can fail.
-    let output =
-        in_namespace("--map-current-user", "exec setpriv --inh-caps=-all --ambient-caps=-all \"$REBUT\" sandbox run --lang shell code");
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "it ran\n", "{}", String::from_utf8_lossy(&output.stderr));
+    // The same without anything in the way: the rows above can fail. Also as the root of a namespace that knows nobody else.
+    for (mapped, before) in [("--map-current-user", "setpriv --inh-caps=-all --ambient-caps=-all"), ("--map-root-user", "env")] {
+        let output = in_namespace(mapped, &format!("exec {before} \"$REBUT\" sandbox run --lang shell code"));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "it ran\n", "{mapped}: {}", String::from_utf8_lossy(&output.stderr));
+    }
 }

@@ -63,6 +63,39 @@ fn code_really_runs_is_reflected_on_and_is_scored_by_tests_nobody_saw() {
 }
 
 #[test]
+fn tests_that_cannot_be_used_are_refused_before_anybody_is_asked() {
+    let mut rebut = Rebut::new();
+    rebut.set("PATH", SYSTEM);
+    rebut.write("script.md", &reflexion());
+    rebut.write("good.py", "assert add(1, 2) == 3\n");
+    rebut.write("unreadable.py", "assert add(1, 2) ==\n");
+    rebut.write("none.py", "x = 1\n");
+    rebut.write("empty.py", " \n");
+    rebut.write("unreadable.sh", "if true; then\n");
+    let record =
+        json!({"task_id": "a", "prompt": "def add(a, b):\n", "entry_point": "add", "test": "def check(c):\n    assert c(1, 2) == 3\n"});
+    rebut.write("he.jsonl", &record.to_string());
+    let rows: &[(&[&str], &str)] = &[
+        (&["Add.", "--tests", "unreadable.py"], "the tests cannot be used: the tests cannot be read: SyntaxError"),
+        (&["Add.", "--tests", "none.py"], "the tests cannot be used: no test was found in the file"),
+        (&["Add.", "--tests", "empty.py"], "empty.py is empty"),
+        (&["Add.", "--tests", "/dev/zero"], "it is no regular file"),
+        (&["Add.", "--tests", "good.py", "--hidden-tests", "unreadable.py"], "the hidden tests cannot be used"),
+        (&["Add.", "--tests", "good.py", "--style", "go-test"], "use one of: asserts, pytest"),
+        (&["Add.", "--tests", "unreadable.sh", "--lang", "shell"], "the tests cannot be used"),
+        (&["Add.", "--test-command", " "], "the command is empty"),
+        (&["--problem", "he.jsonl#a", "--lang", "go"], "the tests of this problem are for python"),
+    ];
+    for (words, message) in rows {
+        let ran = rebut.run(&solve(words));
+        assert!(ran.code == 2 && ran.stderr.contains(message), "{words:?}: {} {}", ran.code, ran.stderr);
+    }
+    assert_eq!(rebut.json(0, &["ls", "--json"]).as_array().map(Vec::len), Some(0), "no debate was begun");
+    let told = rebut.json(0, &solve(&["Add.", "--test-command", "grep -q + {code}", "--json"]));
+    assert_eq!((&told["result"]["tests"]["passed"], &told["result"]["tests"]["total"]), (&json!(1), &json!(1)), "{told}");
+}
+
+#[test]
 fn without_a_sandbox_nothing_is_called_passed_and_the_outcome_says_why() {
     let rebut = Rebut::new();
     rebut.write("script.md", &reflexion());

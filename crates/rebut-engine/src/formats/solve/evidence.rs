@@ -63,10 +63,15 @@ impl Evidence {
         ran.tests.iter().filter(|test| test.verdict == TestVerdict::Pass).map(|test| test.name.as_str()).collect()
     }
 
-    /// The tests that held before and do not hold in `after`, a run that was refused or cannot be believed included.
+    /// The tests that held before and do not hold in `after`, a run that was refused or cannot be believed included; and what went wrong
+    /// there outside of every test, which is a result that was not there before.
     pub fn broken_in(&self, after: &Self) -> Vec<String> {
-        let after = after.names_held();
-        self.names_held().into_iter().filter(|name| !after.contains(name)).map(str::to_owned).collect()
+        let (Self::Ran(before), held) = (self, after.names_held()) else { return Vec::new() };
+        let lost = self.names_held().into_iter().filter(|name| !held.contains(name));
+        let Self::Ran(later) = after else { return lost.map(str::to_owned).collect() };
+        let is_new = |name: &str| !before.tests.iter().any(|test| test.name == name);
+        let failing = later.tests.iter().filter(|test| test.verdict != TestVerdict::Pass).map(|test| test.name.as_str());
+        lost.chain(failing.filter(|name| is_new(name))).map(str::to_owned).collect()
     }
 
     /// The same, but where there are tests and none ran, that they did not run.
@@ -179,7 +184,8 @@ mod tests {
             (ran(&[("a", Pass), ("b", Pass)], Some("forged")), Some(false), vec!["a", "b"]),
             (ran(&[("a", Pass), ("b", Fail)], None), Some(false), vec!["b"]),
             (ran(&[("b", Pass)], None), Some(true), vec!["a"]),
-            (ran(&[("a", Pass), ("b", Pass), ("c", Fail)], None), Some(false), vec![]),
+            (ran(&[("a", Pass), ("b", Pass), ("c", Fail)], None), Some(false), vec!["c"]),
+            (ran(&[("a", Pass), ("b", Pass), ("c", Pass)], None), Some(true), vec![]),
         ];
         for (after, passed, broken) in rows {
             assert_eq!(after.passed(), passed, "{after:?}");

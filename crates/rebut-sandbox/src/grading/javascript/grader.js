@@ -36,22 +36,57 @@ const pump = (services.pump = {
     seconds.setImmediate(() => this.step());
   },
 });
+const open = new Set();
 globalThis.setTimeout = Object.assign((work, ms, ...args) => {
   pump.timers += 1;
   pump.start();
-  return seconds.setTimeout(() => {
+  const timer = seconds.setTimeout(() => {
     pump.timers -= 1;
+    open.delete(timer);
     work(...args);
   }, ms);
+  open.add(timer);
+  return timer;
 }, seconds.setTimeout);
 globalThis.clearTimeout = (timer) => {
   if (timer && !timer._destroyed) pump.timers -= 1;
+  open.delete(timer);
   seconds.clearTimeout(timer);
 };
+// The tests are over when nothing of theirs is left to happen, as a program is.
+async function untilNothingIsLeft() {
+  while ([...open].some((timer) => timer.hasRef())) await new Promise((done) => seconds.setTimeout(done, 1));
+  await turn();
+}
 Object.defineProperty(globalThis.setTimeout, util.promisify.custom, { value: (ms, value) => new Promise((done) => globalThis.setTimeout(() => done(value), ms)) });
 
 const output = [];
 for (const how of ["log", "info", "warn", "error", "debug"]) console[how] = (...args) => void output.push(util.format(...args));
+
+// Promises of the tests that nobody waits for, and that failed.
+const strays = [];
+process.on("unhandledRejection", (error) => strays.push(error));
+// Whoever failed unseen is seen after all that is due has happened.
+const turn = () => new Promise((done) => seconds.setImmediate(done));
+
+// An assertion that does not hold, what the code threw, and what the tests themselves throw is a failure; a test that breaks says nothing.
+function judge(error) {
+  const fromCode = error !== null && typeof error === "object" && (standsFor.has(error) || Object.hasOwn(error, "stackThere"));
+  const own = [ReferenceError, TypeError, SyntaxError, RangeError].some((kind) => error instanceof kind) || error?.code === "MODULE_NOT_FOUND";
+  return fromCode || !own || error.unlike || isMeant(error) ? "fail" : "error";
+}
+
+// Whether the tests say `throw` where it was made.
+function isMeant(error) {
+  const place = /tests\.js:(\d+)/.exec(String(error.stack).split("\n").find((line) => /^\s*at /.test(line)) ?? "");
+  return place !== null && /\bthrow\b/.test(lines[place[1] - 1] ?? "");
+}
+let lines = [];
+
+const wordsOf = (error) => {
+  const own = `${error?.stack ?? util.inspect(error)}`.split("\n").filter((line) => !/grader\.js|node:internal/.test(line)).join("\n");
+  return error?.stackThere ? `${own}\nin the code:\n${error.stackThere}` : own;
+};
 
 async function one(number, body) {
   tell("begin", { number });
@@ -60,12 +95,14 @@ async function one(number, body) {
   let words = "";
   try {
     const found = await body();
+    await turn();
     if (found) [verdict, words] = found;
+    else if (strays.length) throw strays[0];
   } catch (error) {
-    verdict = error instanceof ReferenceError && !standsFor.has(error) ? "error" : "fail";
-    words = `${error?.stack ?? util.inspect(error)}`.split("\n").filter((line) => !/grader\.js|node:internal/.test(line)).join("\n");
-    if (error?.stackThere) words += `\nin the code:\n${error.stackThere}`;
+    [verdict, words] = [judge(error), wordsOf(error)];
+    await turn();
   }
+  strays.length = 0;
   const text = [output.join("\n").slice(-1000), words, ...notes].filter(Boolean).join("\n");
   tell("end", { number, verdict, output: verdict === "pass" ? "" : text.slice(-2000) });
 }
@@ -102,6 +139,7 @@ const defaultOf = (made) => (made !== null && typeof made === "object" && Object
 async function main() {
   const raw = fs.readFileSync("/in/tests.js", "utf8");
   const text = withoutImports(raw);
+  lines = text.split("\n");
   const style = order.style ?? (/["'](?:node:)?test["']/.test(raw) || /^\s*(?:test|it|describe)\s*\(/m.test(raw) ? "node-test" : "asserts");
   const runner = styles[style];
   if (!runner) return tell("unreadable", { why: `no JavaScript tests are written as ${style}` });
@@ -123,6 +161,8 @@ async function main() {
   } catch (error) {
     return tell("unloaded", { why: `${error?.stack ?? error}`.slice(0, 1500) });
   }
+  await untilNothingIsLeft();
+  for (const error of strays) tell("outside", { name: "a promise nobody waits for", verdict: judge(error), output: wordsOf(error) });
   tell("done", {});
 }
 

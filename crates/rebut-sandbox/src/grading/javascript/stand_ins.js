@@ -22,15 +22,26 @@ const askAsMaker = (op, number, args) => {
   }
 };
 
+const unlike = (words) => Object.assign(new TypeError(words), { unlike: true });
+
+// As a text an object of the code may be what it likes; as a number, or compared with plain data, it decides nothing.
+const primitive = (number, receiver) => (hint) => {
+  if (hint !== "string") throw unlike("an object of the code was to be compared or counted as plain data");
+  const own = ask("get", number, ["@@toPrimitive"]);
+  return String(own ? Reflect.apply(own, receiver, ["string"]) : Reflect.apply(ask("get", number, ["toString"]), receiver, []));
+};
+const decides = (key, receiver) => STRICT && key === Symbol.toPrimitive && !trusted.has(receiver);
+
 const traps = (number, type) => ({
   get(target, key, receiver) {
+    if (decides(key, receiver)) return primitive(number, receiver);
     if (key === "constructor" && type) return type;
     if (key === util.inspect.custom) return () => `[${type?.name ?? "object"} of the code]`;
     const name = nameOf(key);
     if (name === undefined) return undefined;
     if (Object.hasOwn(target, key) && typeof target === "function") return target[key];
     if (STRICT && JUDGING.has(name) && !trusted.has(receiver)) {
-      throw new TypeError(`an object of the code was asked \`${name}\`, which only plain data may answer`);
+      throw unlike(`an object of the code was asked \`${name}\`, which only plain data may answer`);
     }
     return ask("get", number, [name]);
   },
@@ -76,6 +87,7 @@ function functionFor(number, name, length, isAsyncThere) {
   return new Proxy(call, {
     ...traps(number, null),
     get(target, key, receiver) {
+      if (decides(key, receiver)) return primitive(number, receiver);
       if (key in Function.prototype || key === "prototype") return Reflect.get(target, key, receiver);
       return nameOf(key) === undefined ? undefined : ask("get", number, [nameOf(key)]);
     },
@@ -115,6 +127,7 @@ function makeClass(number, name, parent, length) {
   const proxy = new Proxy(made, {
     ...traps(number, null),
     get(target, key, receiver) {
+      if (decides(key, receiver)) return primitive(number, receiver);
       if (key === "prototype" || key === "name" || key === "length" || key === Symbol.hasInstance) return Reflect.get(target, key);
       return nameOf(key) === undefined ? undefined : ask("get", number, [nameOf(key)]);
     },

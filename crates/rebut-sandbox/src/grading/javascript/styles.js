@@ -49,8 +49,14 @@ function onOneLine(text) {
   return [...pieces, rest].filter((piece) => piece.trim() && !/^\s*\/\//.test(piece));
 }
 
-const callText = /^\s*(?:await\s+)?[A-Za-z_$][\w$.]*\s*\(/;
-const isTest = (text) => callText.test(text) && !/^\s*(?:if|for|while|switch|function|return|require|console\.\w+|with|catch)\s*[(.]/.test(text) && !/^\s*(?:async\s+)?function\b/.test(text);
+// What only declares, sets or prints is no test; everything else is one that calls something or throws.
+const prepares = /^\s*(?:(?:const|let|var|class|import|export|(?:async\s+)?function)\b|require\s*\(|console\s*\.|[\w$.[\]"']+\s*(?:(?:[-+*/%&|^]|\*\*|<<|>>>?|&&|\|\||\?\?)?=(?!=|>)|\+\+|--))/;
+const quoted = /\/\/.*|\/\*[^]*?\*\/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'/g;
+const calls = /\bthrow\b|(?:^|[^\w$.])(?!(?:if|for|while|switch|catch|with|function|return|await)\b)(?!console\b)[A-Za-z_$][\w$.?[\]]*\s*\(|[)\]}]\s*(?:\??\.[\w$]+)*\s*\(|`/;
+function isTest(text) {
+  const plain = text.replace(quoted, (found) => (found[0] === "/" ? " " : '""'));
+  return !prepares.test(plain) && calls.test(plain);
+}
 const called = ({ line, text }) => {
   const words = text.trim().replace(/\s+/g, " ").replace(/;$/, "");
   return `line ${line}: ${words.length <= 80 ? words : `${words.slice(0, 79)}…`}`;
@@ -71,28 +77,34 @@ const asserts = {
     globalThis.solution ??= solution;
     let number = 0;
     let unprepared = null;
+    let untold = null;
     for (const part of plan.parts) {
       if (isTest(part.text)) {
+        untold = null;
         // What was not prepared is not tested: nothing after a set-up that failed can be a pass.
-        if (number >= order.skip) await one(number, async () => unprepared ?? void (await prepare(part.text)));
+        if (number >= order.skip) await one(number, async () => unprepared ?? void (await prepare(part)));
         number += 1;
       } else if (!unprepared) {
         try {
-          await prepare(part.text);
+          await prepare(part);
         } catch (error) {
           unprepared = ["error", `the statement in line ${part.line} failed before it: ${error?.stackThere ?? error?.stack ?? error}`];
+          untold = { name: called(part), verdict: judge(error), output: wordsOf(error) };
         }
       }
     }
+    // No test stands behind it that could say so.
+    if (untold) tell("outside", untold);
   },
 };
 
 // Names declared at the top level stay, as in one file; a declaration that waits becomes an assignment.
-function prepare(text) {
+function prepare({ text, line }) {
+  const place = { filename: "tests.js", lineOffset: line - 1 };
   const plain = text.replace(/^(\s*)(?:const|let)\s+(assert|solution|[\w$]+|\{[^=]*\}|\[[^=]*\])(\s*=)/, (_, space, name, is) => `${space}var ${name}${is}`);
-  if (parses(plain)) return vm.runInThisContext(plain, { filename: "tests.js" });
+  if (parses(plain)) return vm.runInThisContext(plain, place);
   const names = /^\s*var\s+(\{[^=]*\}|\[[^=]*\]|[\w$]+)\s*=/.exec(plain);
-  return vm.runInThisContext(names ? `(async () => { (${plain.replace(/^\s*var\s+/, "").replace(/;\s*$/, "")}); })()` : `(async () => {${plain}\n})()`, { filename: "tests.js" });
+  return vm.runInThisContext(names ? `(async () => { (${plain.replace(/^\s*var\s+/, "").replace(/;\s*$/, "")}); })()` : `(async () => {${plain}\n})()`, place);
 }
 
 const suite = { tests: [], path: [], hooks: [{ before: [], after: [], beforeEach: [], afterEach: [] }] };
@@ -137,12 +149,19 @@ class Context {
     this.assert = assert;
     this.skipped = null;
     this.afters = [];
+    this.inner = [];
   }
-  async test(...args) {
+  // A test in a test is waited for, whether or not the outer one does so.
+  test(...args) {
     const { name, options, body } = optionsOf(args);
-    if (options.skip || options.todo) return;
-    const found = await whole({ name: `${this.name} > ${name}`, options, body, hooks: [] });
-    if (found) throw new Error(`${name}: ${found[1]}`);
+    if (options.skip || options.todo) return Promise.resolve();
+    const run = async () => {
+      const found = await whole({ name: `${this.name} > ${name}`, options, body, hooks: [] });
+      if (found) throw new Error(`${name}: ${found[1]}`);
+    };
+    const running = run();
+    this.inner.push(running);
+    return running;
   }
   skip(why) {
     this.skipped = `skipped ${why ?? ""}`;
@@ -168,6 +187,7 @@ async function whole(one) {
   try {
     if (one.body.length > 1) await new Promise((resolve, reject) => one.body(context, (error) => (error ? reject(error) : resolve())));
     else await one.body(context);
+    await Promise.all(context.inner);
   } finally {
     for (const work of [...context.afters, ...[...one.hooks].reverse().flatMap((level) => level.afterEach)]) await work(context);
     context.mock.restoreAll();
@@ -211,6 +231,7 @@ const program = {
     await one(0, async () => {
       try {
         await body(requireFor, defaultOf, { exports: {} }, {});
+        await untilNothingIsLeft();
       } catch (error) {
         if (!(error instanceof Ended)) throw error;
       }

@@ -161,7 +161,8 @@ const read = {
       const prototype = type?.prototype ?? Error.prototype;
       if (prototype instanceof Error || prototype === Error.prototype) Object.setPrototypeOf(made, prototype);
       if (made.name !== name) Object.defineProperty(made, "name", { value: String(name), configurable: true, writable: true });
-      for (const [key, value] of extra) define(made, String(key), unpack(value));
+      // What an error is as plain data is not for the code to say.
+      for (const [key, value] of extra) if (!STRICT || !["valueOf", "toString"].includes(key)) define(made, String(key), unpack(value));
       if (cause.length) Object.defineProperty(made, "cause", { value: unpack(cause[0]), configurable: true, writable: true });
       Object.defineProperty(made, "stackThere", { value: String(stack) });
       return made;

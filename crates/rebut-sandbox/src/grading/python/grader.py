@@ -1,6 +1,6 @@
 """The process of the tests: lists them, runs them against stand-ins for the code, and tells the host how each one went."""
 
-import ast, unittest
+import ast, doctest, linecache, re, unittest
 
 STRICT = True
 NAMED = "/in/tests.py"
@@ -56,10 +56,21 @@ class Run:
 
 
 def judge(error):
-    """An assertion that does not hold, and an answer that is an exception, is a failure; a test that cannot be run is an error."""
-    if isinstance(error, (unittest.SkipTest, NameError, SystemExit)) or type(error).__name__ == "Skipped":
+    """An assertion that does not hold, and what the code raised, is a failure. What the tests raise themselves says nothing about the code."""
+    if isinstance(error, SystemExit):
         return "error"
-    return "fail"
+    from_code = "__rebut_trace__" in getattr(error, "__dict__", {})
+    judged = isinstance(error, (AssertionError, Unlike)) or type(error).__name__ == "Failed"
+    return "fail" if from_code or judged or is_meant(error) else "error"
+
+
+def is_meant(error):
+    """Whether the tests themselves say `raise`: that is their way to fail."""
+    if isinstance(error, (unittest.SkipTest, NameError)) or type(error).__name__ == "Skipped" or not error.__traceback__:
+        return False
+    last = list(traceback.walk_tb(error.__traceback__))[-1]
+    line = linecache.getline(last[0].f_code.co_filename, last[1])
+    return last[0].f_code.co_filename.endswith("tests.py") and re.search(r"(^|[:;])\s*raise\b", line) is not None
 
 
 def told(error):
@@ -177,11 +188,12 @@ def main():
     local_stand_ins()
     with open(NAMED, encoding="utf-8") as file:
         text = file.read()
+    style = host.order["style"]
     try:
-        tree = ast.parse(text, "tests.py")
+        tree = parsed(style, text)
     except (SyntaxError, ValueError) as error:
         return host.say("unreadable", why="%s: %s" % (type(error).__name__, error))
-    style = host.order["style"] or style_of(tree)
+    style = style or style_of(tree)
     runner = STYLES.get(style)
     if runner is None:
         return host.say("unreadable", why="no Python tests are written as %s" % style)
@@ -192,8 +204,6 @@ def main():
         module = load(tree)
     except (Exception, SystemExit) as error:
         return host.say("unloaded", why=told(error))
-    import linecache
-
     linecache.cache["tests.py"] = (len(text), None, text.splitlines(True), "tests.py")
     try:
         runner(Run(host), text, tree, module)

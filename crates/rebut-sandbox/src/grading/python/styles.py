@@ -1,7 +1,24 @@
 """How tests can be written, one row each: which there are without running anything, and how they are run."""
 
 
+def parsed(style, text):
+    """The tests as a tree; of examples after `>>>` that of what they run."""
+    if style != "doctest":
+        try:
+            return ast.parse(text, "tests.py")
+        except SyntaxError:
+            if style or not re.search(r"^\s*>>> ", text, re.M):
+                raise
+    tree = ast.Module([], [])
+    tree.examples = doctest.DocTestParser().get_examples(text, "tests.py")
+    for example in tree.examples:
+        tree.body += ast.parse(example.source, "tests.py").body
+    return tree
+
+
 def style_of(tree):
+    if hasattr(tree, "examples"):
+        return "doctest"
     imports = {n.name.split(".")[0] for s in ast.walk(tree) if isinstance(s, ast.Import) for n in s.names}
     imports |= {(s.module or "").split(".")[0] for s in ast.walk(tree) if isinstance(s, ast.ImportFrom)}
     if any(cases_of(tree)):
@@ -36,15 +53,41 @@ def functions_of(tree):
                     yield "%s::%s" % (statement.name, inner.name), inner
 
 
+DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+BLOCKS = tuple(
+    getattr(ast, name) for name in "For AsyncFor While If With AsyncWith Try TryStar Match".split() if hasattr(ast, name)
+)
+
+
 def is_test(statement):
-    if isinstance(statement, ast.Assert):
+    """Whether a statement of the top level judges: an assert, a raise, a call, or a block with one of these in it."""
+    if isinstance(statement, (ast.Assert, ast.Raise)):
         return True
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Await):
-        return isinstance(statement.value.value, ast.Call)
-    if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)):
-        return False
+    if isinstance(statement, BLOCKS):
+        return any(judges(node) for node in inside(statement))
+    called = statement.value if isinstance(statement, ast.Expr) else None
+    called = called.value if isinstance(called, ast.Await) else called
     # Printing says nothing about the code.
-    return getattr(statement.value.func, "id", "") != "print"
+    return isinstance(called, ast.Call) and getattr(called.func, "id", "") != "print"
+
+
+def inside(node):
+    """What runs when a block runs: all that is in it but what it only defines."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, DEFINES):
+            yield child
+            yield from inside(child)
+
+
+def judges(node):
+    """An assert or raise, or a call of a function that is not Python's own: of the code, or of the tests."""
+    if not isinstance(node, ast.Call):
+        return isinstance(node, (ast.Assert, ast.Raise))
+    root = node.func
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    name = getattr(root, "id", "")
+    return name == "solution" or (root is node.func and bool(name) and not hasattr(builtins, name))
 
 
 def name_of(statement):
@@ -62,6 +105,8 @@ def static_names(style, tree):
         cases = {case.name: methods_of(case) for case in cases_of(tree)}
         plain = [name for name, _ in functions_of(tree) if name.split("::")[0] not in cases]
         return plain + ["%s::%s" % (case, name) for case, names in cases.items() for name in names]
+    if style == "doctest":
+        return ["line %d: %s" % (example.lineno + 1, " ".join(example.source.split())[:80]) for example in tree.examples]
     return ["the program"]
 
 
@@ -84,7 +129,8 @@ def pytest_missing():
 
 
 def names_for(module):
-    space = {"__name__": "tests", "__builtins__": builtins, "math": importlib.import_module("math"), "solution": module}
+    # A file of statements is run as a script is.
+    space = {"__name__": "__main__", "__builtins__": builtins, "math": importlib.import_module("math"), "solution": module}
     for name, came in vars(module)["__rebut_names__"].items():
         found = genuine(name, came)
         if found is PEER_OWN:
@@ -96,13 +142,14 @@ def names_for(module):
 
 
 def asserts(run, text, tree, module):
-    """Each assert and each call at the top level is a test; everything else prepares, in order."""
+    """Each statement of the top level that judges is a test; everything else prepares, in order."""
     tests = [s for s in tree.body if is_test(s)]
     due = run.collected([name_of(s) for s in tests])
-    space, number, unprepared = names_for(module), 0, None
+    space, number, unprepared, untold = names_for(module), 0, None, None
     for statement in tree.body:
         code = compile(ast.Module([statement], []), "tests.py", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         if is_test(statement):
+            untold = None
             if number in due:
                 # What was not prepared is not tested: nothing after a set-up that failed can be a pass.
                 run.one(number, lambda: unprepared or step(code, space))
@@ -110,14 +157,51 @@ def asserts(run, text, tree, module):
         elif unprepared is None:
             try:
                 step(code, space)
-            except Exception as error:
+            except Broken:
+                raise
+            except BaseException as error:
                 unprepared = "error", "the statement in line %d failed before it:\n%s" % (statement.lineno, told(error))
+                untold = {"name": name_of(statement), "verdict": judge(error), "output": told(error)}
+    # No test stands behind it that could say so.
+    if untold:
+        run.host.say("outside", **untold)
 
 
 def step(code, space):
     made = eval(code, space)
     if inspect.iscoroutine(made):
         PEER.run(made)
+
+
+def doctests(run, text, tree, module):
+    """Each example is a test: it holds when it prints what is expected, or raises it."""
+    space = names_for(module)
+    due = run.collected(static_names("doctest", tree))
+    for number, example in enumerate(tree.examples):
+        if number in due:
+            run.one(number, lambda: one_example(example, space))
+
+
+def one_example(example, space):
+    # Its globals are ours: what one example makes the next one finds.
+    held = doctest.DocTest([example], space, "tests.py", "tests.py", 0, None)
+    held.globs = space
+    words = io.StringIO()
+    runner = Examples(verbose=False)
+    result = runner.run(held, out=words.write, clear_globs=False)
+    if result.attempted != 1:
+        return "error", "it was not run"
+    return (judge(runner.raised) if runner.raised else "fail", words.getvalue()) if result.failed else None
+
+
+class Examples(doctest.DocTestRunner):
+    """Keeps what an example raised that should not have, to be judged."""
+
+    raised = None
+
+    def report_unexpected_exception(self, out, test, example, exc_info):
+        self.raised = exc_info[1]
+        super().report_unexpected_exception(out, test, example, exc_info)
 
 
 def program(run, text, tree, module):
@@ -155,6 +239,7 @@ def unittest_style(run, text, tree, module):
     cases = Cases()
     for number in due:
         run.one(number, lambda: cases.one(tests[number]))
+    cases.end()
 
 
 class Cases(unittest.TestSuite):
@@ -163,7 +248,7 @@ class Cases(unittest.TestSuite):
     last = None
 
     def one(self, test):
-        result = unittest.TestResult()
+        result = Raised()
         result._previousTestClass = self.last
         self._tearDownPreviousClass(test, result)
         self._handleModuleFixture(test, result)
@@ -174,12 +259,38 @@ class Cases(unittest.TestSuite):
         for _, words in result.failures:
             return "fail", words
         for _, words in result.errors:
-            return ("error" if "NameError" in words else "fail"), words
+            return ("fail" if any(judge(error) == "fail" for error in result.raised) else "error"), words
         for _, words in (*result.skipped, *result.expectedFailures):
             return "error", "skipped, or expected to fail: %s" % words
         if result.unexpectedSuccesses:
             return "fail", "it was expected to fail and did not"
         return None if result.testsRun == 1 else ("error", "it did not run")
+
+    def end(self):
+        """What is torn down after the last test."""
+        result = Raised()
+        result._previousTestClass = self.last
+        self._tearDownPreviousClass(None, result)
+        self._handleModuleTearDown(result)
+        for _, words in (*result.failures, *result.errors):
+            raise RuntimeError("tearing down failed:\n" + words)
+
+
+class Raised(unittest.TestResult):
+    """A result that keeps what was raised, to be judged."""
+
+    def __init__(self):
+        super().__init__()
+        self.raised = []
+
+    def addError(self, test, error):
+        super().addError(test, error)
+        self.raised.append(error[1])
+
+    def addSubTest(self, test, subtest, error):
+        super().addSubTest(test, subtest, error)
+        if error is not None:
+            self.raised.append(error[1])
 
 
 def test_module(text):
@@ -213,6 +324,11 @@ def pytest_style(run, text, tree, module):
             self.numbers = {item.nodeid: number for number, item in enumerate(items)}
             items[:] = [items[number] for number in due]
 
+        @pytest.hookimpl(hookwrapper=True)
+        def pytest_runtest_makereport(self, item, call):
+            made = yield
+            made.get_result().rebut_verdict = judge(call.excinfo.value) if call.excinfo else "error"
+
         @pytest.hookimpl(tryfirst=True)
         def pytest_runtest_protocol(self, item, nextitem):
             run.one(self.numbers[item.nodeid], lambda: told_by(runtestprotocol(item, log=False, nextitem=nextitem)))
@@ -236,7 +352,7 @@ def told_by(reports):
         if report.skipped:
             return "error", "skipped: " + words
         if report.failed:
-            return ("fail" if report.when == "call" else "error"), words
+            return (report.rebut_verdict if report.when == "call" else "error"), words
         called = called or (report.when == "call" and report.passed)
     return None if called else ("error", "it was not called")
 
@@ -253,6 +369,6 @@ def finish(made):
         PEER.run(made)
 
 
-STYLES = {"asserts": asserts, "unittest": unittest_style, "pytest": pytest_style, "program": program}
+STYLES = {"asserts": asserts, "unittest": unittest_style, "pytest": pytest_style, "program": program, "doctest": doctests}
 
 main()

@@ -105,7 +105,7 @@ class Peer:
                 if "q" in answer:
                     self.serve(answer)
                     continue
-                return self._take(answer, pack)
+                return self._take(answer, pack, op)
 
     def next_message(self):
         kind, payload = self.wire.receive()
@@ -121,7 +121,7 @@ class Peer:
         """Gives up on the other side; the side of the tests tells the host."""
         raise Broken(why)
 
-    def _take(self, answer, pack):
+    def _take(self, answer, pack, op):
         try:
             said = [answer.get("o", ""), answer.get("e", "")]
             unpack = Unpacker(self, pack.filled)
@@ -138,6 +138,11 @@ class Peer:
         if raised is not None:
             if not isinstance(raised, BaseException):
                 self.broken("something raised that is no exception")
+            if STRICT and isinstance(raised, (StopIteration, StopAsyncIteration)) and op not in ENDING:
+                # It would quietly end a loop of the tests, such as that of `map`.
+                other = RuntimeError("the code raised %s" % type(raised).__name__)
+                other.__dict__["__rebut_trace__"] = local(raised).get("__rebut_trace__", "")
+                raise other from raised
             raise raised
         return value
 
@@ -239,6 +244,8 @@ class Peer:
 
 
 SERVICES = {}
+# What may say that there is no more.
+ENDING = {"__next__", "__anext__", "send", "throw", "close", "await"}
 # Through these one could reach everything in a process, starting at any of its objects.
 INSIDES = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
 

@@ -50,6 +50,8 @@ fn plan(job: &Job, tests: &Tests, tools: &Toolchain, ending: &str, flags: &[&str
         steps: steps(job, tools, ending, flags, source, included),
         run: vec!["/in/harness".to_owned(), "{test}".to_owned()],
         files: Vec::new(),
+        read: Vec::new(),
+        noise: &[],
     })
 }
 

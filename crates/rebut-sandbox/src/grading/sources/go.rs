@@ -22,8 +22,10 @@ pub(in super::super) fn plan(job: &Job, tests: &Tests, tools: &Toolchain) -> Res
     ];
     let program = tools.program.display().to_string();
     let argv = [&program, "test", "-c", "-mod=mod", "-o", "harness", "."].map(str::to_owned).to_vec();
-    let run = ["/in/harness", "-test.run=^TestRebutOne$", "-test.timeout=0", "{test}"].map(str::to_owned).to_vec();
-    Ok(Plan { names, steps: vec![Step { argv, files, makes: vec!["harness"] }], run, files: Vec::new() })
+    // What a test logs is only told in time when it is told at once.
+    let run = ["/in/harness", "-test.v", "-test.run=^TestRebutOne$", "-test.timeout=0", "{test}"].map(str::to_owned).to_vec();
+    let steps = vec![Step { argv, files, makes: vec!["harness"] }];
+    Ok(Plan { names, steps, run, files: Vec::new(), read: Vec::new(), noise: &["=== ", "--- ", "    --- "] })
 }
 
 /// The tests of a file, and its package.

@@ -1,23 +1,32 @@
 //! `sandbox test`: tests against a file of code, one line for each.
 
-use super::read;
+use super::check_one_stdin;
 use crate::{
     app,
     cli::{GlobalArgs, SandboxTestArgs, TEST_STYLES},
     error::CliError,
     output,
     paint::Paint,
+    reading::text_or_stdin,
 };
 use rebut_engine::{
     clean::{for_people, on_one_line},
-    sandbox::{Job, Ran, Sandbox, TestRun, TestVerdict, Tests, Work},
+    sandbox::{Job, Ran, Sandbox, Style, TestRun, TestVerdict, Tests, Work},
 };
 
 /// `rebut sandbox test`. Exit code 0 only when there are tests and all of them hold.
 pub async fn run(global: &GlobalArgs, args: SandboxTestArgs) -> Result<u8, CliError> {
     let style = args.style.and_then(|wanted| TEST_STYLES.iter().find(|(name, _)| *name == wanted)).map(|(_, style)| *style);
-    let work = Work::Tests(Tests { text: read(&args.tests)?, style });
-    let job = Job { language: args.lang, code: read(&args.file)?, work, seconds: args.seconds };
+    rebut_sandbox::check_style(&args.lang, style).map_err(|refused| CliError::usage(refused.reason).hint(refused.fix))?;
+    check_one_stdin([Some(&args.file), args.tests.as_ref()])?;
+    let tests = match (&args.tests, args.test_command) {
+        (_, Some(command)) => Tests { text: command, style: Some(Style::Command) },
+        (file, None) => Tests { text: file.as_deref().map(text_or_stdin).transpose()?.unwrap_or_default(), style },
+    };
+    if tests.text.trim().is_empty() {
+        return Err(CliError::usage("there is no test to run").hint("write some into the file, or name a command"));
+    }
+    let job = Job { language: args.lang, code: text_or_stdin(&args.file)?, work: Work::Tests(tests), seconds: args.seconds };
     let ran = app::sandbox()?.run(&job).await.map_err(|refused| CliError::no_model(refused.reason).hint(refused.fix))?;
     if args.json {
         output::print_json(&ran)?;

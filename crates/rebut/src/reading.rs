@@ -1,0 +1,56 @@
+//! Reading the files that a user names: regular files of bounded size that hold text; `-` is standard input where that is offered.
+
+use crate::error::CliError;
+use std::{
+    fs::{self, File},
+    io::Read,
+    path::Path,
+};
+
+/// The text of a file that a user named.
+pub fn text(path: &Path) -> Result<String, CliError> {
+    let bytes = bytes(path)?;
+    String::from_utf8(bytes).map_err(|_| not_text(&path.display().to_string()))
+}
+
+/// The same; `-` is standard input.
+pub fn text_or_stdin(path: &Path) -> Result<String, CliError> {
+    if path.as_os_str() == "-" { stdin() } else { text(path) }
+}
+
+/// All of standard input, within the same bound.
+pub fn stdin() -> Result<String, CliError> {
+    let failed = |error: std::io::Error| CliError::failed(format!("cannot read standard input: {error}"));
+    let bytes = bounded(std::io::stdin().lock(), "standard input", failed)?;
+    String::from_utf8(bytes).map_err(|_| not_text("standard input"))
+}
+
+/// The largest file that is read.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// The bytes of a file that a user named. A pipe or a device is not opened: it might never end, or never begin.
+pub fn bytes(path: &Path) -> Result<Vec<u8>, CliError> {
+    let failed = |error: std::io::Error| CliError::file("read", path, &error);
+    let kind = fs::metadata(path).map_err(failed)?;
+    if !kind.is_file() {
+        let what = if kind.is_dir() { "a folder" } else { "no regular file" };
+        return Err(
+            CliError::usage(format!("cannot read {}: it is {what}", path.display())).hint("name a file; copy what a pipe holds into one")
+        );
+    }
+    bounded(File::open(path).map_err(failed)?, &path.display().to_string(), failed)
+}
+
+fn bounded(source: impl Read, name: &str, failed: impl Fn(std::io::Error) -> CliError) -> Result<Vec<u8>, CliError> {
+    let mut bytes = Vec::new();
+    // One byte more than allowed shows that there is more.
+    source.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(CliError::usage(format!("{name} holds more than {} MiB", MOST_BYTES >> 20)).hint("give a smaller file"));
+    }
+    Ok(bytes)
+}
+
+fn not_text(name: &str) -> CliError {
+    CliError::usage(format!("cannot read {name}: it is not text")).hint("write it as UTF-8")
+}
