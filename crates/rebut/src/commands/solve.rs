@@ -5,6 +5,7 @@ use super::{
     follow,
 };
 use crate::{
+    afterwards::Afterwards,
     app::App,
     cli::{GlobalArgs, SolveArgs},
     context,
@@ -13,10 +14,10 @@ use crate::{
     problems::{self, Problem},
 };
 use rebut_engine::{
-    DebateId, Desk,
     clean::on_one_line,
     formats::solve::{FORMAT, Input, Phase, ROLES, SolveResult},
     moves::clarify::GivenAnswer,
+    view::View,
 };
 use serde::Deserialize;
 use std::{io::Read, path::Path, sync::Arc};
@@ -40,13 +41,11 @@ pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
         return Ok(code);
     }
     let desk = prepared.desk(&app).await?;
-    let running = desk.start(prepared.start).await?;
+    let after = Afterwards { code: args.code.clone(), ..Afterwards::of(&args.run.output) };
+    let running = after.start(&app, &desk, prepared.start).await?;
     let id = running.id;
     let code = follow::follow(&app, &desk, running, &args.run.output).await?;
-    if let Some(file) = &args.code {
-        write_code(&desk, id, file).await?;
-    }
-    Ok(code)
+    after.finish(&app, &desk, id, code).await
 }
 
 /// What was typed, as changes of settings.
@@ -149,9 +148,8 @@ fn read(file: &Path) -> Result<String, CliError> {
 }
 
 /// Writes the code that won. A debate without any leaves the file as it is.
-async fn write_code(desk: &Desk, id: DebateId, file: &Path) -> Result<(), CliError> {
-    let outcome = desk.view(id).await?.outcome;
-    let result = outcome.and_then(|outcome| SolveResult::deserialize(&outcome.result).ok());
+pub fn write_code(view: &View, file: &Path) -> Result<(), CliError> {
+    let result = view.outcome.as_ref().and_then(|outcome| SolveResult::deserialize(&outcome.result).ok());
     match result.filter(|result| !result.code.is_empty()) {
         Some(result) => {
             std::fs::write(file, &result.code).map_err(|error| CliError::file("write", file, &error))?;
