@@ -85,6 +85,21 @@ pub fn verify(debate: DebateId, records: &[Record], checkpoints: &[Checkpoint], 
 }
 
 impl Audit {
+    /// The audit of a journal of which a row cannot be read; what is around it was not looked at.
+    pub(crate) fn unreadable(debate: DebateId, seq: u64, why: &str) -> Self {
+        let problem = Problem { seq, kind: ProblemKind::Edited, detail: format!("event {seq}: its row cannot be read: {why}") };
+        Self {
+            debate_id: debate,
+            ok: false,
+            events: seq,
+            head: Hash::default(),
+            sealed: 0,
+            key: None,
+            redacted: Vec::new(),
+            problems: vec![problem],
+        }
+    }
+
     /// Compares a journal with the row that lists it as ended. The row is derived from the journal, so that a shorter journal shows even
     /// where its checkpoints were taken away with its end.
     pub(crate) fn compare(&mut self, row: Option<&Session>, records: &[Record]) {

@@ -4,12 +4,13 @@ use crate::{
     DebateId,
     agent::Agent,
     budget::{Amount, Caps},
+    clean::on_one_line,
     facts::{
         CodeRecorded, ConflictsFound, LessonRecorded, MergeRecorded, PersonaRecorded, ReflectionRecorded, Ruling, ScoreAdjusted, ToolCalled,
     },
     model::{Fault, Finish, Usage},
-    outcome::{Absence, Outcome},
-    record::Hash,
+    outcome::{Absence, Ending, Outcome},
+    record::{Hash, Record},
     running::{RunCompleted, RunStarted},
 };
 use schemars::JsonSchema;
@@ -326,6 +327,19 @@ pub struct Position {
     pub bad_citations: Vec<String>,
 }
 
+impl Position {
+    /// What was said last, on one line; a change that does not count is told apart from what counts.
+    pub fn last_word(&self) -> String {
+        let summary = on_one_line(&self.summary);
+        match &self.option {
+            Some(option) if self.option != self.counted => {
+                format!("{summary} [said for {option}, without naming what convinced it: not counted]")
+            }
+            _ => summary,
+        }
+    }
+}
+
 fn is_default(caps: &Caps) -> bool {
     *caps == Caps::default()
 }
@@ -503,8 +517,8 @@ pub struct DebateResumed {
     pub limits: Option<Limits>,
 }
 
-/// An event's text was taken out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// An event's text was taken out. What it said is gone; what is counted of it is kept here.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventRedacted {
     /// Which event.
     pub seq: u64,
@@ -512,4 +526,43 @@ pub struct EventRedacted {
     pub reason: String,
     /// By whom.
     pub by: String,
+    /// How the debate ended, where it was the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ending>,
+    /// The figures of the reply, where it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<KeptReply>,
+}
+
+/// What stays of a reply whose text was taken out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KeptReply {
+    /// The turn's name.
+    pub turn: Arc<str>,
+    /// Who answered.
+    pub model: String,
+    /// What it cost; absent when unknown.
+    pub usage: Option<Usage>,
+    /// How long it took, in milliseconds.
+    pub ms: u64,
+    /// Whether another debate paid for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub copied: bool,
+}
+
+impl EventRedacted {
+    /// What is kept of a record that is about to be redacted.
+    pub fn of(record: &Record) -> Self {
+        let mut kept = Self { seq: record.seq, ..Self::default() };
+        match record.event() {
+            Ok(Some(Event::DebateCompleted(outcome))) => kept.ended = Some(outcome.outcome),
+            Ok(Some(Event::TurnCompleted(completed))) => {
+                let TurnCompleted { turn, model, answered_by, usage, ms, copied_from, .. } = Arc::unwrap_or_clone(completed);
+                let model = answered_by.unwrap_or_else(|| model.to_string());
+                kept.reply = Some(KeptReply { turn, model, usage, ms, copied: copied_from.is_some() });
+            }
+            _ => {}
+        }
+        kept
+    }
 }

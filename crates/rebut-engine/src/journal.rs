@@ -377,7 +377,7 @@ impl Journal {
             {
                 return Err(Halt::TakenOver);
             }
-            if record.prev != end.head || record.seq != end.count + 1 {
+            if record.prev != end.head || record.seq != end.count + 1 || !record.is_whole() {
                 return Err(Halt::Broken(format!("the journal is damaged at event {}; run `rebut audit verify`", record.seq)));
             }
             (end.count, end.head) = (record.seq, record.hash);
@@ -448,7 +448,12 @@ impl Memory {
     }
 
     fn absorb(&mut self, record: &Record, event: Option<Event>) {
-        self.redacted |= record.is_redacted();
+        if record.is_redacted() {
+            self.redacted = true;
+            if record.kind == "debate.completed" {
+                self.outcome = Some(Arc::new(Outcome::redacted(None)));
+            }
+        }
         match event {
             Some(Event::DebateStarted(started)) => {
                 self.created_at.clone_from(&record.ts);

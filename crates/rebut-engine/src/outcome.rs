@@ -88,6 +88,15 @@ impl Outcome {
         Ok(Self { stopped, result, ..Self::without_result(ending, summary, degraded) })
     }
 
+    /// An end whose text was taken out of the journal. That there was one is still known, and perhaps which kind.
+    pub fn redacted(ended: Option<Ending>) -> Self {
+        let summary = match ended {
+            Some(ending) => format!("it ended {}; the rest of its end was redacted", ending.as_str()),
+            None => "it ended; how was redacted".to_owned(),
+        };
+        Self::without_result(Ending::Redacted, summary, Vec::new())
+    }
+
     /// An ending without a result.
     pub fn without_result(ending: Ending, summary: impl Into<String>, degraded: Vec<Absence>) -> Self {
         Self {
@@ -126,6 +135,8 @@ pub enum Ending {
     Rejected,
     /// A person ended it.
     Cancelled,
+    /// It ended, and how was taken out of the journal. No run ends so.
+    Redacted,
 }
 
 impl Ending {
@@ -133,7 +144,7 @@ impl Ending {
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Consensus | Self::Majority | Self::Completed => 0,
-            Self::NoQuorum | Self::Failed => 1,
+            Self::NoQuorum | Self::Failed | Self::Redacted => 1,
             Self::Contested => 3,
             Self::NoModel => 4,
             Self::Stopped => 5,
@@ -155,6 +166,7 @@ impl Ending {
             Self::Stopped => "stopped",
             Self::Rejected => "rejected",
             Self::Cancelled => "cancelled",
+            Self::Redacted => "redacted",
         }
     }
 }

@@ -168,6 +168,11 @@ impl Record {
         self.salt.is_none() && self.data == REDACTED
     }
 
+    /// Whether it is as it was written, as far as it can tell by itself.
+    pub fn is_whole(&self) -> bool {
+        (self.is_redacted() || self.compute_digest() == self.digest) && self.compute_hash() == self.hash
+    }
+
     /// The same record with its text taken out; its hash stays valid.
     pub fn tombstone(&self) -> Self {
         Self { data: REDACTED.to_owned(), salt: None, ..self.clone() }

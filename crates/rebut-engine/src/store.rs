@@ -344,6 +344,24 @@ pub enum StoreError {
     /// What is in the place of the database is none.
     #[error("{0} is not a database of rebut, or it is damaged beyond reading")]
     Foreign(String),
+    /// There is no place for the database: its directory cannot be made, or the file in it not be opened.
+    #[error("debates cannot be kept in {path}: {why}")]
+    NoPlace {
+        /// The database's file.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// One row of a journal does not hold what it must; the others may be whole.
+    #[error("event {seq} of debate {debate} cannot be read: {why}")]
+    Unreadable {
+        /// Which debate.
+        debate: DebateId,
+        /// Which event, or up to which one a checkpoint that cannot be read reaches.
+        seq: u64,
+        /// What is wrong with the row.
+        why: String,
+    },
     /// The database cannot be reached now. Whether what was asked for happened is not known; asking again is right.
     #[error("the database cannot be reached: {0}")]
     Unavailable(String),

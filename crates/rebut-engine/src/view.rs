@@ -3,7 +3,9 @@
 use crate::{
     DebateId,
     budget::may_be_billed,
-    event::{DebateResumed, Event, GateOpened, HumanAnswered, HumanMarked, HumanNoted, Position, Started, Tally, TurnCompleted},
+    event::{
+        DebateResumed, Event, EventRedacted, GateOpened, HumanAnswered, HumanMarked, HumanNoted, Position, Started, Tally, TurnCompleted,
+    },
     facts::{
         CodeRecorded, Conflict, LessonRecorded, MergeRecorded, PersonaRecorded, ReflectionRecorded, Ruling, ScoreAdjusted, ToolCalled,
     },
@@ -77,6 +79,14 @@ pub struct View {
     pub resumed: Vec<DebateResumed>,
     /// Events whose text was taken out.
     pub redacted: Vec<u64>,
+    /// Replies among them of which nothing was kept: their number and who gave them. Figures lack them.
+    pub lost_replies: Vec<(u64, Arc<str>)>,
+    /// Positions among them: who held them, in which round.
+    pub lost_positions: Vec<(Arc<str>, u32)>,
+    /// Whether a count is among them: an earlier one must not be taken for the last.
+    pub lost_count: bool,
+    /// The number of the last end, and its kind where only that is left.
+    last_end: (u64, Option<Ending>),
 }
 
 /// One round.
@@ -177,6 +187,15 @@ pub struct Spent {
 }
 
 impl Spent {
+    /// The same where so many answers are known to have come, and nothing else of them.
+    fn without(mut self, lost: usize) -> Self {
+        let lost = u32::try_from(lost).unwrap_or(u32::MAX);
+        self.answers = self.answers.saturating_add(lost);
+        self.unknown_calls = self.unknown_calls.saturating_add(lost);
+        self.cost_usd = self.cost_usd.filter(|_| lost == 0);
+        self
+    }
+
     fn add(&mut self, usage: &Usage) {
         self.input_tokens += usage.input;
         self.cached_tokens += usage.cached;
@@ -204,6 +223,11 @@ impl View {
                 None => last.push((agent, position)),
             }
         }
+        // Whose last word was taken out has none: an earlier one is not it.
+        let last_round = |agent: &str| {
+            self.rounds.iter().filter(|round| round.positions.iter().any(|(known, _)| &**known == agent)).map(|round| round.round).max()
+        };
+        last.retain(|(agent, _)| !self.lost_positions.iter().any(|(lost, round)| **lost == **agent && Some(*round) >= last_round(agent)));
         last
     }
 
@@ -222,7 +246,7 @@ impl View {
         self.updated_at.clone_from(&record.ts);
         if record.is_redacted() {
             self.redacted.push(record.seq);
-            return;
+            return self.apply_tombstone(record);
         }
         let Ok(Some(event)) = record.event() else { return };
         match event {
@@ -277,11 +301,50 @@ impl View {
                 self.resumed.push(resumed);
             }
             Event::DebateCompleted(outcome) => {
-                self.ended_at = Some(record.ts.clone());
+                (self.ended_at, self.last_end) = (Some(record.ts.clone()), (record.seq, None));
                 self.outcome = Some(Arc::unwrap_or_clone(outcome));
             }
-            Event::HumanCancelled(_) | Event::EventRedacted(_) | Event::RunStarted(_) => {}
+            Event::EventRedacted(redacted) => self.apply_kept(redacted, record),
+            Event::HumanCancelled(_) | Event::RunStarted(_) => {}
         }
+    }
+
+    /// Takes in what a record without its text still tells: what happened, and to whom.
+    fn apply_tombstone(&mut self, record: &Record) {
+        let agent = record.agent.clone().unwrap_or_default();
+        match &*record.kind {
+            "debate.completed" => {
+                (self.ended_at, self.last_end) = (Some(record.ts.clone()), (record.seq, None));
+                self.outcome = Some(Outcome::redacted(None));
+            }
+            "debate.resumed" => (self.paused, self.outcome, self.ended_at) = (false, None, None),
+            "debate.paused" => self.paused = true,
+            "gate.decided" => self.open_gate = None,
+            "round.completed" => {
+                if let Some(view) = self.round_mut(record) {
+                    view.completed = true;
+                }
+            }
+            "vote.tallied" => self.lost_count = true,
+            "turn.completed" => self.lost_replies.push((record.seq, agent)),
+            "position.recorded" | "position.changed" => self.lost_positions.push((agent, record.round.unwrap_or(0))),
+            _ => {}
+        }
+    }
+
+    /// Takes in what was kept of an event when its text was taken out.
+    fn apply_kept(&mut self, redacted: EventRedacted, record: &Record) {
+        if redacted.ended.is_some() && redacted.seq == self.last_end.0 {
+            self.last_end.1 = redacted.ended;
+            self.outcome = Some(Outcome::redacted(redacted.ended));
+        }
+        let Some(reply) = redacted.reply else { return };
+        let Some(at) = self.lost_replies.iter().position(|(seq, _)| *seq == redacted.seq) else { return };
+        let (_, agent) = self.lost_replies.remove(at);
+        let turn = self.turn_mut(&reply.turn, record);
+        turn.agent = agent;
+        (turn.model, turn.usage, turn.ms, turn.state, turn.copied) = (reply.model, reply.usage, reply.ms, TurnState::Done, reply.copied);
+        turn.text = "(redacted)".to_owned();
     }
 
     /// Adds the time since the last sign of work. What people do between two runs is none.
@@ -300,12 +363,13 @@ impl View {
 
     /// What it cost so far.
     pub fn spent(&self) -> Spent {
-        spent(self.turns.iter())
+        spent(self.turns.iter()).without(self.lost_replies.len())
     }
 
     /// What one agent cost so far.
     pub fn spent_by(&self, agent: &str) -> Spent {
-        spent(self.turns.iter().filter(|turn| &*turn.agent == agent))
+        let lost = self.lost_replies.iter().filter(|(_, by)| **by == *agent).count();
+        spent(self.turns.iter().filter(|turn| &*turn.agent == agent)).without(lost)
     }
 
     /// Where it stands.
@@ -313,7 +377,9 @@ impl View {
         match &self.outcome {
             None if self.paused => Status::Paused,
             None => Status::Running,
-            Some(outcome) => status_of(outcome.outcome),
+            // Nobody can go on with it.
+            Some(_) if self.last_end.1 == Some(Ending::Stopped) => Status::Completed,
+            Some(outcome) => status_of(self.last_end.1.unwrap_or(outcome.outcome)),
         }
     }
 
@@ -327,6 +393,7 @@ impl View {
         session.total_rounds = u32::try_from(self.rounds.iter().filter(|round| round.completed).count()).unwrap_or(u32::MAX);
         if let Some(outcome) = &self.outcome {
             end_session(&mut session, outcome);
+            session.status = self.status();
         }
         Some(session)
     }
@@ -461,7 +528,7 @@ pub fn turn_rows(records: &[Record]) -> Vec<TurnRow> {
 
 fn status_of(ending: Ending) -> Status {
     match ending {
-        Ending::Consensus | Ending::Majority | Ending::Completed | Ending::Contested => Status::Completed,
+        Ending::Consensus | Ending::Majority | Ending::Completed | Ending::Contested | Ending::Redacted => Status::Completed,
         Ending::Stopped => Status::Paused,
         Ending::NoQuorum | Ending::Failed | Ending::NoModel | Ending::Rejected => Status::Failed,
         Ending::Cancelled => Status::Cancelled,

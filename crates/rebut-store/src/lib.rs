@@ -13,7 +13,16 @@ mod writer;
 pub use sqlite::SqliteStore;
 
 use rebut_engine::store::StoreError;
-use std::fmt::Display;
+use rusqlite::ErrorCode;
+use std::{fmt::Display, path::Path};
+
+/// The failure of SQLite. A file that is damaged, or is none of its own, is told apart: no waiting and no free disk mends that.
+fn sql_failed(doing: &str, path: &Path, error: &rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Foreign(path.display().to_string()),
+        _ => failed(doing, error),
+    }
+}
 
 /// The failure of something below us, with what was being done.
 fn failed(doing: &str, error: impl Display) -> StoreError {

@@ -1,6 +1,6 @@
 //! Reading beside the writer: a few connections, lent to blocking tasks.
 
-use crate::{failed, schema};
+use crate::{failed, schema, sql_failed};
 use rebut_engine::store::StoreError;
 use rusqlite::Connection;
 use std::{
@@ -35,7 +35,7 @@ impl Readers {
         let read = move || {
             let idle = readers.idle().pop();
             let connection = idle.map_or_else(|| readers.open(), Ok)?;
-            let result = reading(&connection).map_err(|error| failed("reading the database", error));
+            let result = reading(&connection).map_err(|error| sql_failed("reading the database", &readers.path, &error));
             readers.idle().push(connection);
             result
         };

@@ -8,7 +8,7 @@ use rebut_engine::{
     store::{Filter, Session, Status, TurnRow},
 };
 use rusqlite::{
-    Connection, OptionalExtension, Row,
+    Connection, OptionalExtension, Row, Rows,
     types::{FromSqlError, Type, Value},
 };
 use std::{borrow::Cow, fmt::Write, str::FromStr, sync::Arc};
@@ -37,8 +37,11 @@ pub(crate) fn insert_event(connection: &Connection, record: &Record) -> rusqlite
     Ok(())
 }
 
-/// The records after number `after`, in order.
-pub(crate) fn load(connection: &Connection, debate: DebateId, after: u64) -> rusqlite::Result<Vec<Record>> {
+/// A row that does not hold what it must: its number, and what is wrong.
+type Bad = (u64, String);
+
+/// The records after number `after`, in order, or the first row that cannot be read.
+pub(crate) fn load(connection: &Connection, debate: DebateId, after: u64) -> rusqlite::Result<Result<Vec<Record>, Bad>> {
     let mut statement = connection.prepare_cached(
         "SELECT seq, ts, type, round, phase, agent, data, salt, digest, prev, hash
          FROM events WHERE debate_id = ?1 AND seq > ?2 ORDER BY seq",
@@ -59,7 +62,20 @@ pub(crate) fn load(connection: &Connection, debate: DebateId, after: u64) -> rus
             hash: Hash(row.get(10)?),
         })
     };
-    statement.query_map((debate.as_bytes(), int(after)), read)?.collect()
+    collect(statement.query((debate.as_bytes(), int(after)))?, read)
+}
+
+/// Reads row by row. The number of each stands in its first column.
+fn collect<T>(mut rows: Rows<'_>, read: impl Fn(&Row<'_>) -> rusqlite::Result<T>) -> rusqlite::Result<Result<Vec<T>, Bad>> {
+    let (mut all, mut seq) = (Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        seq = count(row, 0).unwrap_or(seq + 1);
+        match read(row) {
+            Ok(one) => all.push(one),
+            Err(error) => return Ok(Err((seq, error.to_string()))),
+        }
+    }
+    Ok(Ok(all))
 }
 
 /// How many events a debate has.
@@ -125,12 +141,12 @@ pub(crate) fn insert_checkpoint(connection: &Connection, debate: DebateId, check
     Ok(())
 }
 
-/// A debate's checkpoints, oldest first.
-pub(crate) fn checkpoints(connection: &Connection, debate: DebateId) -> rusqlite::Result<Vec<Checkpoint>> {
+/// A debate's checkpoints, oldest first, or the first that cannot be read.
+pub(crate) fn checkpoints(connection: &Connection, debate: DebateId) -> rusqlite::Result<Result<Vec<Checkpoint>, Bad>> {
     let mut statement =
         connection.prepare_cached("SELECT count, head, key, signature FROM checkpoints WHERE debate_id = ?1 ORDER BY rowid")?;
     let read = |row: &Row<'_>| Ok(Checkpoint { count: count(row, 0)?, head: Hash(row.get(1)?), key: row.get(2)?, signature: row.get(3)? });
-    statement.query_map([debate.as_bytes()], read)?.collect()
+    collect(statement.query([debate.as_bytes()])?, read)
 }
 
 /// Writes the session's row anew.

@@ -1,6 +1,6 @@
 //! Opening the database file: its settings, and its schema brought forward one version at a time.
 
-use crate::failed;
+use crate::{failed, sql_failed};
 use rebut_engine::store::StoreError;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
 use std::{
@@ -17,15 +17,13 @@ pub(crate) const BUSY: Duration = Duration::from_secs(5);
 
 /// The connection that writes, on a database that has today's schema.
 pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
-    make_file(path).map_err(|error| failed(&format!("creating {}", path.display()), error))?;
+    make_file(path).map_err(|error| no_place(path, error))?;
     let mut connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     prepare(&mut connection).map_err(|error| match error {
         Unready::Newer { found } => StoreError::Newer { found, known: known() },
         Unready::NoLog(mode) => failed("opening the database", format!("it stays in mode `{mode}`; keep it on a local disk")),
-        Unready::Sql(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
-            StoreError::Foreign(path.display().to_string())
-        }
-        Unready::Sql(error) => failed(&format!("opening {}", path.display()), error),
+        Unready::Sql(error) if is_closed(&error) => no_place(path, error),
+        Unready::Sql(error) => sql_failed(&format!("opening {}", path.display()), path, &error),
     })?;
     Ok(connection)
 }
@@ -44,7 +42,20 @@ fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         Ok::<_, rusqlite::Error>(connection)
     };
-    open().map_err(|error| failed(&format!("opening {}", path.display()), error))
+    open().map_err(|error| match is_closed(&error) {
+        true => no_place(path, error),
+        false => sql_failed(&format!("opening {}", path.display()), path, &error),
+    })
+}
+
+/// Whether nothing can be kept there, whatever the file holds.
+fn is_closed(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
+    matches!(error.sqlite_error_code(), Some(CannotOpen | PermissionDenied | ReadOnly))
+}
+
+fn no_place(path: &Path, error: impl std::fmt::Display) -> StoreError {
+    StoreError::NoPlace { path: path.display().to_string(), why: error.to_string() }
 }
 
 /// The version of today's schema.

@@ -6,7 +6,7 @@ use crate::{
     failed,
     ledger::Work,
     readers::Readers,
-    rows, schema,
+    rows, schema, sql_failed,
     writer::Writer,
 };
 use rebut_engine::{
@@ -37,10 +37,17 @@ impl SqliteStore {
         // An absolute path holds when the working directory changes, and is never taken for a URI.
         let path = std::path::absolute(path).map_err(|error| failed("finding the database", error))?;
         let connection = schema::open_writer(&path)?;
-        let last = rows::last_event(&connection).map_err(|error| failed("reading the database", error))?;
+        let last = rows::last_event(&connection).map_err(|error| sql_failed("reading the database", &path, &error))?;
         let elsewhere = Arc::new(Elsewhere::new(last));
         let writer = Writer::start(connection, &path, elsewhere.clone())?;
         Ok(Self { watcher: Mutex::new(None), readers: Arc::new(Readers::new(path.clone())), writer, elsewhere, path })
+    }
+
+    /// Whether every page of the file can be read and is where it belongs. Reads all of it.
+    pub async fn check(&self) -> Result<(), StoreError> {
+        let found =
+            self.readers.read(|connection| connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))).await?;
+        if found == "ok" { Ok(()) } else { Err(StoreError::Foreign(self.path.display().to_string())) }
     }
 
     fn watch(&self) -> Result<(), StoreError> {
@@ -59,11 +66,13 @@ impl Store for SqliteStore {
     }
 
     async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError> {
-        self.readers.read(move |connection| rows::load(connection, debate, after)).await
+        let read = self.readers.read(move |connection| rows::load(connection, debate, after)).await?;
+        read.map_err(|(seq, why)| StoreError::Unreadable { debate, seq, why })
     }
 
     async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {
-        self.readers.read(move |connection| rows::checkpoints(connection, debate)).await
+        let read = self.readers.read(move |connection| rows::checkpoints(connection, debate)).await?;
+        read.map_err(|(seq, why)| StoreError::Unreadable { debate, seq, why })
     }
 
     async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {

@@ -118,7 +118,19 @@ impl Left {
         // Whoever is next may be the dearest; so each turn is taken as such.
         let most = started.agents.iter().map(dearest).fold((0, 0.0), |most, one| (most.0.max(one.0), f64::max(most.1, one.1)));
         let calls = turns + u64::from(closing);
-        Self { made, calls: 2 * calls, tokens: calls * most.0, cost: calls as f64 * most.1 }
+        // What the answers so far took tells more than the most that any could take; that much is only held for those under way at once.
+        let at_once = calls.min(judges + u64::from(closing));
+        let spent = view.spent();
+        let used = spent.input_tokens + spent.cached_tokens + spent.output_tokens;
+        let answers = u64::from(spent.answers);
+        let (tokens, cost) = match (answers, spent.cost_usd) {
+            (1.., Some(cost)) => (used.div_ceil(answers), cost / answers as f64),
+            (1.., None) => (used.div_ceil(answers), most.1),
+            (0, _) => most,
+        };
+        let tokens = calls * (2 * tokens).min(most.0) + at_once * most.0;
+        let cost = calls as f64 * (2.0 * cost).min(most.1) + at_once as f64 * most.1;
+        Self { made, calls: 2 * calls, tokens: tokens.min(calls * most.0), cost: cost.min(calls as f64 * most.1) }
     }
 }
 

@@ -109,7 +109,10 @@ impl From<StoreError> for CliError {
         match error {
             StoreError::Held { .. } => Self::failed(message).hint("`rebut watch ID` follows it, `rebut cancel ID` ends it"),
             StoreError::NotFound(_) => Self::usage(message),
-            StoreError::Foreign(_) => Self::failed(message).hint("move that file away, or keep debates elsewhere with --data DIR"),
+            StoreError::Foreign(_) => Self::failed(message)
+                .hint("put a backup in its place, or move it away (`sqlite3 FILE .recover` can often save what is in it); --data DIR keeps debates elsewhere"),
+            StoreError::NoPlace { .. } => Self::failed(message).hint("name a directory you may write into: --data DIR"),
+            StoreError::Unreadable { .. } => Self::failed(message).hint("`rebut audit verify` lists everything that is wrong"),
             StoreError::Failed(_) => Self::failed(message).hint("nothing acknowledged is lost; free the disk or fix the file, then resume"),
             StoreError::Lost { .. } => Self::failed(message).hint("`rebut watch ID` follows it"),
             StoreError::Unavailable(_) => Self::failed(message).hint("nothing acknowledged is lost; try again when it is back"),

@@ -4,6 +4,7 @@
 #[macro_use]
 mod say;
 
+mod afterwards;
 mod app;
 mod auto;
 mod ballots;

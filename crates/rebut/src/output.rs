@@ -69,7 +69,9 @@ pub fn check_files(output: &OutputArgs, format: &str) -> Result<(), CliError> {
                 _ => "a review is not drawn; .html shows it",
             }));
         }
-        make_parent(file)?;
+        if make_parent(file)? {
+            eprintln!("made the directory {}", file.parent().unwrap_or(Path::new(".")).display());
+        }
         match file.exists() {
             true => {
                 std::fs::OpenOptions::new().append(true).open(file).map_err(|error| CliError::file("write", file, &error))?;
@@ -170,9 +172,10 @@ pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
     std::fs::write(file, text).map_err(|error| CliError::file("write", file, &error))
 }
 
-fn make_parent(file: &Path) -> Result<(), CliError> {
-    match file.parent().filter(|dir| !dir.as_os_str().is_empty()) {
-        Some(dir) => std::fs::create_dir_all(dir).map_err(|error| CliError::file("create", dir, &error)),
-        None => Ok(()),
+/// Makes a file's directory if it is not there. Says whether it was not.
+fn make_parent(file: &Path) -> Result<bool, CliError> {
+    match file.parent().filter(|dir| !dir.as_os_str().is_empty() && !dir.is_dir()) {
+        Some(dir) => std::fs::create_dir_all(dir).map(|()| true).map_err(|error| CliError::file("create", dir, &error)),
+        None => Ok(false),
     }
 }

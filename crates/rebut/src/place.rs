@@ -2,6 +2,7 @@
 
 use crate::{cli::GlobalArgs, config::Config, error::CliError};
 use rebut_engine::{
+    DebateId,
     record::{decode_hex, encode_hex},
     seal::Seal,
 };
@@ -62,6 +63,11 @@ impl Place {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(CliError::file("remove", &self.vectors(), &error)),
             _ => Ok(()),
         }
+    }
+
+    /// Where it is written down what is to be done at the end of a debate that is open.
+    pub fn afterwards(&self, id: DebateId) -> PathBuf {
+        self.dir.join("afterwards").join(format!("{id}.json"))
     }
 
     /// The sealing key of this installation, made when first needed and readable only by its owner.

@@ -26,7 +26,7 @@ pub const TOPIC_CHARS: usize = 200;
 pub fn result(view: &View, kept: bool, go_on: Option<&str>, paint: Paint) -> String {
     let mut text = String::new();
     let Some(started) = &view.started else { return text };
-    let _ = writeln!(text, "{}  {}", paint.strong(&shortened(&on_one_line(&started.topic), TOPIC_CHARS)), paint.faint(&heading(started)));
+    let _ = writeln!(text, "{}  {}", paint.strong(&brief(&started.topic)), paint.faint(&heading(started)));
     if started.rehearsal {
         let _ = writeln!(text, "{}", paint.attention(REHEARSAL));
     }
@@ -43,6 +43,10 @@ pub fn result(view: &View, kept: bool, go_on: Option<&str>, paint: Paint) -> Str
     match Format::of(view).and_then(|format| format.reading) {
         Some(reading) => write_reading(&mut text, view, reading, go_on, paint),
         None => write_count(&mut text, view, go_on, paint),
+    }
+    if !view.redacted.is_empty() {
+        let events = view.redacted.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(text, "{}", paint.attention(&format!("redacted: what events {events} said is missing here")));
     }
     let next = if kept { format!(" · {id}  →  rebut show {id}", id = short(view)) } else { String::new() };
     let _ = writeln!(text, "{}", paint.faint(&format!("{}{next}", cost_line(view))));
@@ -61,10 +65,10 @@ fn write_reading(text: &mut String, view: &View, reading: Reading, go_on: Option
         _ if Shortfall::of(format, outcome) == Some(Shortfall::TestsFail) => paint.bad(&word),
         _ if Shortfall::of(format, outcome).is_some() => paint.attention(&word),
         Ending::Consensus | Ending::Majority | Ending::Completed => paint.good(&word),
-        Ending::Contested | Ending::Stopped => paint.attention(&word),
+        Ending::Contested | Ending::Stopped | Ending::Redacted => paint.attention(&word),
         _ => paint.bad(&word),
     };
-    let _ = writeln!(text, "{word}  {}", paint.strong(&on_one_line(&outcome.summary)));
+    let _ = writeln!(text, "{word}  {}", paint.strong(&brief(&outcome.summary)));
     if let Some(command) = go_on {
         let _ = writeln!(text, "  go on     {command}");
     }
@@ -122,7 +126,8 @@ fn heading(started: &Started) -> String {
     match decide::Config::parse(&started.config) {
         Ok(settings) if started.format == decide::FORMAT.name => {
             let place = if settings.topology == Kind::MESH { String::new() } else { format!(" · {}", settings.topology) };
-            format!("{} · {judges}{place} · ≤{} rounds · threshold {}", started.format, settings.max_rounds, settings.consensus_threshold)
+            let rounds = plural(settings.max_rounds.into(), "round");
+            format!("{} · {judges}{place} · ≤{rounds} · threshold {}", started.format, settings.consensus_threshold)
         }
         _ => arms::heading(started).unwrap_or_else(|| started.format.clone()),
     }
@@ -141,6 +146,9 @@ pub fn cost_line(view: &View) -> String {
     ];
     if let Some(seconds) = seconds(view) {
         parts.push(format!("{seconds:.1} s"));
+    }
+    if !view.lost_replies.is_empty() {
+        parts.push(format!("without {} redacted", plural(view.lost_replies.len() as u64, "answer")));
     }
     if !spent.possibly_paid_twice.is_empty() {
         parts.push(format!("possibly paid twice: {}", spent.possibly_paid_twice.join(", ")));
@@ -161,6 +169,16 @@ pub fn ask_anew(view: &View) -> Option<String> {
     let before = view.turns.iter().take_while(|turn| step(turn) != at);
     before.into_iter().any(|turn| turn.state == TurnState::Done).then(|| format!("rebut fork {} --at \"{at}\"", short(view)))
 }
+
+/// A text on one line of a terminal, as long as people read it there.
+pub fn brief(text: &str) -> String {
+    let line = on_one_line(text);
+    let more = line.chars().count().saturating_sub(MOST_CHARS);
+    if more == 0 { line } else { format!("{} ({more} characters more: `rebut show ID --transcript`)", shortened(&line, MOST_CHARS)) }
+}
+
+/// More of one text would bury all the others.
+const MOST_CHARS: usize = 600;
 
 /// Money with as many digits as it takes to see something.
 pub fn dollars(amount: f64) -> String {
@@ -260,27 +278,23 @@ fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, go_on: Optio
             let option = outcome.result.get("recommended_option").and_then(|value| value.as_str()).unwrap_or_default();
             // The rules say HIGH whoever spoke; nobody should take that from a rehearsal.
             let rehearsed = if view.started.as_ref().is_some_and(|started| started.rehearsal) { " (rehearsed)" } else { "" };
-            let summary = paint.strong(&on_one_line(&outcome.summary));
+            let summary = paint.strong(&brief(&outcome.summary));
             let _ = writeln!(text, "{}  {summary}  confidence HIGH{rehearsed}", paint.good("RECOMMENDED"));
             for (agent, position) in last_words.iter().filter(|(_, position)| position.counted.as_deref() != Some(option)) {
                 let held = position.counted.as_deref().unwrap_or("–");
-                let _ = writeln!(text, "  dissent   {agent} → {held}: “{}”", on_one_line(&position.summary));
+                let _ = writeln!(text, "  dissent   {agent} → {held}: “{}”", brief(&position.last_word()));
             }
             for (agent, position) in
                 last_words.iter().filter(|(_, position)| position.counted.as_deref() == Some(option) && !position.flips_if.is_empty())
             {
-                let _ = writeln!(text, "  flips if  {} ({agent})", on_one_line(&position.flips_if));
+                let _ = writeln!(text, "  flips if  {} ({agent})", brief(&position.flips_if));
             }
         }
         Ending::Contested => {
-            let _ = writeln!(text, "{}  {}", paint.attention("CONTESTED"), paint.strong(&outcome.summary));
+            let _ = writeln!(text, "{}  {}", paint.attention("CONTESTED"), paint.strong(&brief(&outcome.summary)));
             for (agent, position) in &last_words {
-                let _ = writeln!(
-                    text,
-                    "  {agent} favours {}: “{}”",
-                    position.counted.as_deref().unwrap_or("–"),
-                    on_one_line(&position.summary)
-                );
+                let _ =
+                    writeln!(text, "  {agent} favours {}: “{}”", position.counted.as_deref().unwrap_or("–"), brief(&position.last_word()));
             }
             if view.answer.is_none() {
                 let letters = choices(view).iter().map(|(id, _)| id.clone()).collect::<Vec<_>>().join("|");
@@ -288,16 +302,19 @@ fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, go_on: Optio
             }
         }
         Ending::Stopped => {
-            let _ = writeln!(text, "{}  {}", paint.attention("STOPPED"), on_one_line(&outcome.summary));
+            let _ = writeln!(text, "{}  {}", paint.attention("STOPPED"), brief(&outcome.summary));
             if let Some(command) = go_on {
                 let _ = writeln!(text, "  go on     {command}");
             }
         }
         Ending::Completed => {
-            let _ = writeln!(text, "{}  {}", paint.good("COMPLETED"), on_one_line(&outcome.summary));
+            let _ = writeln!(text, "{}  {}", paint.good("COMPLETED"), brief(&outcome.summary));
+        }
+        Ending::Redacted => {
+            let _ = writeln!(text, "{}  {}", paint.attention("REDACTED"), brief(&outcome.summary));
         }
         ending => {
-            let _ = writeln!(text, "{}  {}", paint.bad(&ending.as_str().to_uppercase().replace('_', " ")), on_one_line(&outcome.summary));
+            let _ = writeln!(text, "{}  {}", paint.bad(&ending.as_str().to_uppercase().replace('_', " ")), brief(&outcome.summary));
             if let Some(command) = ask_anew(view) {
                 let _ = writeln!(text, "  go on     {command}   (keeps what was answered before)");
             }
@@ -327,11 +344,11 @@ fn write_ends(text: &mut String, view: &View, outcome: &Outcome, paint: Paint) {
         let _ = writeln!(text, "  instead   {} at {}: {to} answered for {from}{lost}", other.agent, other.turn);
     }
     if let Some(answer) = &view.answer {
-        let why = if answer.reason.is_empty() { String::new() } else { format!(": “{}”", on_one_line(&answer.reason)) };
+        let why = if answer.reason.is_empty() { String::new() } else { format!(": “{}”", brief(&answer.reason)) };
         let _ = writeln!(text, "  answered  {} by {}{why}", paint.strong(&answer.option), on_one_line(&answer.by));
     }
     if let Some(marked) = &view.marked {
-        let why = if marked.reason.is_empty() { String::new() } else { format!(": “{}”", on_one_line(&marked.reason)) };
+        let why = if marked.reason.is_empty() { String::new() } else { format!(": “{}”", brief(&marked.reason)) };
         let _ = writeln!(text, "  right     {} by {}{why}", paint.strong(&marked.option), on_one_line(&marked.by));
     }
 }
@@ -344,7 +361,7 @@ fn thousands(count: u64) -> String {
     if count < 10_000 { count.to_string() } else { format!("{:.1}k", count as f64 / 1000.0) }
 }
 
-fn plural(count: u64, word: &str) -> String {
+pub fn plural(count: u64, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 

@@ -1,9 +1,9 @@
 //! Keeping debates: fork, replay, export, import, audit, redact, remove.
 
-use super::{Desk, DeskOptions, More, Running, Start};
+use super::{Desk, DeskOptions, More, Running, Start, quoting::still_quoting};
 use crate::{
     DebateId,
-    audit::{self, Audit},
+    audit::{self, Audit, ProblemKind},
     debate::Steer,
     error::{DeskError, Halt},
     event::{Event, EventRedacted, ForkedFrom, Limits, RoundStarted, Started, TurnCompleted},
@@ -16,7 +16,7 @@ use crate::{
     record::{Hash, Place, Record},
     replay::{Recorded, Recording},
     report,
-    store::{Append, Claim, Durability, Filter, Session},
+    store::{Append, Claim, Durability, Filter, StoreError},
     topology::kind_of,
     view::{self, View},
 };
@@ -79,6 +79,7 @@ impl Desk {
     /// Runs the format again with the recorded replies only, and compares. Asking for anything unrecorded fails.
     pub async fn replay(&self, id: DebateId) -> Result<Replayed, DeskError> {
         let records = self.records(id).await?;
+        self.check_whole(id).await?;
         let original = View::of(&records);
         let started = original.started.clone().ok_or_else(|| DeskError::NotFound(id.to_string()))?;
         if !original.redacted.is_empty() {
@@ -110,6 +111,14 @@ impl Desk {
         let transcript = report::transcript(&again);
         let identical = transcript == report::transcript(&original) && original.outcome.as_ref() == Some(&outcome);
         Ok(Replayed { transcript, outcome, identical })
+    }
+
+    /// Refuses a journal that is not as it was written: whatever came out of it would be blamed on the rules.
+    async fn check_whole(&self, id: DebateId) -> Result<(), DeskError> {
+        let keys: Vec<String> = self.inner.store.checkpoints(id).await?.into_iter().map(|checkpoint| checkpoint.key).collect();
+        // Who signed it, and whether anybody did, is for an audit.
+        let damage = self.verify(id, &keys).await?.problems.into_iter().find(|problem| problem.kind != ProblemKind::Unsealed);
+        damage.map_or(Ok(()), |problem| Err(DeskError::Damaged { debate: id, seq: problem.seq, problem: problem.detail }))
     }
 
     /// A debate as one file.
@@ -155,8 +164,14 @@ impl Desk {
         // The row first: what it knows of the end is in the journal by then.
         let filter = Filter { prefix: Some(id.to_string()), ..Filter::default() };
         let row = self.inner.store.sessions(&filter).await?.into_iter().find(|session| session.id == id);
-        let records = self.inner.store.load(id, 0).await?;
-        let checkpoints = self.inner.store.checkpoints(id).await?;
+        let loaded = match self.inner.store.load(id, 0).await {
+            Ok(records) => self.inner.store.checkpoints(id).await.map(|checkpoints| (records, checkpoints)),
+            Err(error) => Err(error),
+        };
+        let (records, checkpoints) = match loaded {
+            Err(StoreError::Unreadable { seq, why, .. }) => return Ok(Audit::unreadable(id, seq, &why)),
+            loaded => loaded?,
+        };
         if records.is_empty() && checkpoints.is_empty() {
             return Err(DeskError::NotFound(id.to_string()));
         }
@@ -177,22 +192,23 @@ impl Desk {
         check_redactable(record)?;
         let head = records.last().map_or(Hash::default(), |record| record.hash);
         let count = records.len() as u64;
-        let event = Event::EventRedacted(EventRedacted { seq, reason: reason.to_owned(), by: by.to_owned() });
+        let kept = EventRedacted::of(record);
+        let event = Event::EventRedacted(EventRedacted { reason: reason.to_owned(), by: by.to_owned(), ..kept });
         let now = format!("{:.3}", self.inner.clock.now()).into();
         let announced = Record::new(id, count + 1, head, now, Place::default(), &event);
         let mut append = Append::new(id, count);
         append.checkpoint = self.inner.seal.as_ref().map(|seal| seal.close(id, count + 1, announced.hash));
+        if record.kind == "debate.completed" {
+            // The session row repeats the outcome; it says what the journal still tells.
+            let told = records.iter().map(|known| if known.seq == seq { known.tombstone() } else { known.clone() });
+            append.session = View::of(&told.chain([announced.clone()]).collect::<Vec<_>>()).session().map(Box::new);
+        }
         append.records = vec![announced];
         append.durability = Durability::Power;
-        if record.kind == "debate.completed" {
-            // The session row repeats the outcome.
-            let session = View::of(&records).session();
-            append.session = session.map(|session| Box::new(Session { outcome: None, ..session }));
-        }
         append.claim = Claim::Release;
         self.take_over(id, count).await?;
         self.inner.store.redact(record.tombstone(), append).await?;
-        Ok(still_quoted(record, &records))
+        Ok(still_quoting(record, &records))
     }
 
     /// Removes a debate.
@@ -200,9 +216,15 @@ impl Desk {
         if self.inner.live().contains_key(&id) {
             return Err(DeskError::WrongState(format!("debate {} is running; cancel it first", id.short())));
         }
-        // Its last number rather than how many there are: a damaged journal can be removed too.
-        let count = self.inner.store.load(id, 0).await?.last().map_or(0, |record| record.seq);
-        self.take_over(id, count).await?;
+        // A damaged journal can be removed too: its last number rather than how many there are, and what the store says where it cannot be read.
+        let count = match self.inner.store.load(id, 0).await {
+            Err(StoreError::Unreadable { .. }) => 0,
+            loaded => loaded?.last().map_or(0, |record| record.seq),
+        };
+        match self.take_over(id, count).await {
+            Err(DeskError::Store(StoreError::Conflict { count, .. })) => self.take_over(id, count).await?,
+            taken => taken?,
+        }
         Ok(self.inner.store.remove(id).await?)
     }
 
@@ -223,33 +245,6 @@ fn check_redactable(record: &Record) -> Result<(), DeskError> {
         }
         _ if record.is_redacted() => Err(DeskError::WrongState(format!("event {} is redacted already", record.seq))),
         _ => Ok(()),
-    }
-}
-
-/// Events besides `record` that hold a sentence of it.
-fn still_quoted(record: &Record, all: &[Record]) -> Vec<u64> {
-    let mut sentences = Vec::new();
-    collect_texts(&serde_json::from_str(&record.data).unwrap_or_default(), &mut sentences);
-    let others = all.iter().filter(|other| other.seq != record.seq && !other.is_redacted());
-    let holds = |other: &Record| {
-        let mut texts = Vec::new();
-        collect_texts(&serde_json::from_str(&other.data).unwrap_or_default(), &mut texts);
-        sentences.iter().any(|sentence| texts.iter().any(|text| text.contains(sentence.as_str())))
-    };
-    others.filter(|other| holds(other)).map(|other| other.seq).collect()
-}
-
-/// Every text of some length in a value; a text that is JSON itself is looked into.
-fn collect_texts(value: &Value, texts: &mut Vec<String>) {
-    match value {
-        Value::String(text) => match serde_json::from_str::<Value>(text) {
-            Ok(inner @ (Value::Object(_) | Value::Array(_))) => collect_texts(&inner, texts),
-            _ if text.chars().count() >= 16 => texts.push(text.clone()),
-            _ => {}
-        },
-        Value::Array(list) => list.iter().for_each(|item| collect_texts(item, texts)),
-        Value::Object(map) => map.values().for_each(|item| collect_texts(item, texts)),
-        _ => {}
     }
 }
 

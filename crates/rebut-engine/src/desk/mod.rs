@@ -1,6 +1,7 @@
 //! The desk: the one façade that starts, resumes, watches, steers and keeps debates, and the only spawner.
 
 mod keep;
+mod quoting;
 mod run;
 mod steer;
 mod watch;

@@ -10,7 +10,7 @@ use crate::{
     event::{DebatePaused, DebateResumed, Event, Limits, Started},
     formats::Format,
     journal::{Commit, Entry, Journal},
-    model::{Deltas, Fault, FaultKind},
+    model::{Deltas, Fault, FaultKind, Model},
     outcome::{Ending, Outcome},
     prompt::Fence,
     record::Place,
@@ -84,8 +84,9 @@ impl Desk {
             ..Commit::default()
         };
         let cancelled = journal.memory().cancelled.clone();
-        // A model that is gone only fails its own turns.
+        // A model that is gone only fails its own turns; but with too few left, going on would end the debate for good.
         let models = self.open_all(&started);
+        check_enough(format, &started, &models)?;
         if let Some(limits) = resumed.limits {
             check_prices(&limits.caps, &models)?;
             journal.memory().limits = Some(limits);
@@ -281,7 +282,7 @@ fn each_model_once(mut agent: Agent) -> Agent {
 
 /// An agent needs a model that can be had, and none that could never be.
 fn check_models(agent: &Agent, models: &Opened) -> Result<(), DeskError> {
-    let chain = || std::iter::once(&*agent.model).chain(agent.fallbacks.iter().map(String::as_str)).filter_map(|name| models.get(name));
+    let chain = || chain(agent, models);
     let first_fault = chain().find_map(|model| model.as_ref().err());
     // A key or a program that is missing here is what fallbacks are for; a name that means nothing is a mistake.
     let can_be_done_without = |fault: &Fault| matches!(fault.kind, FaultKind::Auth | FaultKind::Unavailable);
@@ -290,6 +291,24 @@ fn check_models(agent: &Agent, models: &Opened) -> Result<(), DeskError> {
         Some(fault) if !served => Err(DeskError::NoModel { agent: agent.name.to_string(), fault: fault.clone() }),
         _ => Ok(()),
     }
+}
+
+/// Refuses to go on with a debate that would only find out that too few can be asked.
+fn check_enough(format: &Format, started: &Started, models: &Opened) -> Result<(), DeskError> {
+    let can_answer: Vec<bool> = started.agents.iter().map(|agent| chain(agent, models).any(Result::is_ok)).collect();
+    let lacks = started.agents.iter().zip(&can_answer).find(|(_, can)| !**can).map(|(agent, _)| agent);
+    let fault = lacks.and_then(|agent| Some((agent, chain(agent, models).find_map(|model| model.as_ref().err())?)));
+    match fault {
+        Some((agent, fault)) if !(format.suffices)(&started.config, &started.agents, &can_answer) => {
+            Err(DeskError::NoModel { agent: agent.name.to_string(), fault: fault.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// An agent's models, in the order in which they are asked.
+fn chain<'a>(agent: &'a Agent, models: &'a Opened) -> impl Iterator<Item = &'a Result<Arc<dyn Model>, Fault>> {
+    std::iter::once(&*agent.model).chain(agent.fallbacks.iter().map(String::as_str)).filter_map(|name| models.get(name))
 }
 
 /// A model whose price nobody knows cannot run under a cap on money, unless the user says so.

@@ -63,6 +63,8 @@ pub struct Format {
     pub choices: fn(&View) -> Vec<(String, String)>,
     /// The calls it will make, as far as they can be foreseen from a checked request; retries and clarifications come on top.
     pub foresee: Foresee,
+    /// Whether it could come to an end if only those agents answered who are marked.
+    pub suffices: fn(config: &Value, agents: &[Agent], can_answer: &[bool]) -> bool,
     /// How its debates are read. `None` is the reading of formats whose agents hold options and are counted.
     pub reading: Option<Reading>,
 }
@@ -122,6 +124,11 @@ impl Shortfall {
 /// How a debate ended, in a word for people: its ending, or what it lacks.
 pub fn ending_word(format: &str, outcome: &Outcome) -> String {
     Shortfall::of(format, outcome).map_or(outcome.outcome.as_str(), Shortfall::as_str).to_uppercase().replace('_', " ")
+}
+
+/// For formats that need somebody, whoever it is.
+pub fn anybody(_: &Value, _: &[Agent], can_answer: &[bool]) -> bool {
+    can_answer.contains(&true)
 }
 
 impl Foreseen {

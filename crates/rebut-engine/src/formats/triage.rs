@@ -34,6 +34,7 @@ pub const FORMAT: Format = Format {
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: |_| Vec::new(),
     foresee: |_, _, agents| Ok(Foreseen::rounds(agents.len().min(1), 1, 1)),
+    suffices: super::anybody,
     reading: None,
 };
 

@@ -41,6 +41,9 @@ pub struct Vote {
 impl Votes {
     /// The votes of a round's count, by default the last; `None` where nothing was counted.
     pub fn of(view: &View, round: Option<u32>) -> Option<Self> {
+        if view.lost_count {
+            return None;
+        }
         let counted = |known: &&RoundView| known.tally.is_some() && round.is_none_or(|round| known.round == round);
         let last = view.rounds.iter().rev().find(counted)?;
         let tally = last.tally.as_ref()?;

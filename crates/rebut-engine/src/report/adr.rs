@@ -48,7 +48,7 @@ pub fn adr(view: &View) -> Result<String, String> {
     let _ = writeln!(text, "\n## Decision\n\n{decision}\n\n## Reasons\n");
     let last_words = view.last_words();
     for (agent, position) in last_words.iter().filter(|(_, position)| chosen.is_some() && position.counted.as_deref() == chosen) {
-        let _ = writeln!(text, "- {agent}: {}", for_markdown(&position.summary));
+        let _ = writeln!(text, "- {agent}: {}", for_markdown(&position.last_word()));
     }
     text.push_str("\n## Dissent\n\n");
     for (agent, position) in last_words.iter().filter(|(_, position)| chosen.is_none() || position.counted.as_deref() != chosen) {
@@ -56,7 +56,7 @@ pub fn adr(view: &View) -> Result<String, String> {
             text,
             "- {agent} for {}: {}",
             for_markdown(position.counted.as_deref().unwrap_or("none")),
-            for_markdown(&position.summary)
+            for_markdown(&position.last_word())
         );
     }
     text.push_str("\n## What would change it\n\n");

@@ -85,7 +85,7 @@ fn finding(merged: &Merged, spot: Option<Spot>) -> String {
     let place = spot.map(|spot| format!(" `{}`", place_words(&spot).replace('`', "'"))).unwrap_or_default();
     let does = on_one_line(&operation.text);
     let does = if does.is_empty() { String::new() } else { format!(" → {}", md(&shortened(&does, 600))) };
-    let unverified = if operation.verified || operation.evidence.is_empty() { "" } else { " _(quotes what is not there)_" };
+    let unverified = if operation.misquotes() { " _(quotes what is not there)_" } else { "" };
     format!(
         "- **{}** {}{place} on {}: {}{does}{unverified} ({})\n",
         operation.severity.as_str(),

@@ -140,7 +140,8 @@ fn message(merged: &Merged) -> String {
     let operation = &merged.operation;
     let does = operation.text.trim();
     let does = if does.is_empty() { String::new() } else { format!("\n{}: {does}", operation.kind.name()) };
-    for_people(&format!("{}: {}{does}", operation.target, operation.rationale.trim())).into_owned()
+    let misquotes = if operation.misquotes() { " (quotes what is not there)" } else { "" };
+    for_people(&format!("{}: {}{misquotes}{does}", operation.target, operation.rationale.trim())).into_owned()
 }
 
 /// The same finding has the same mark in the next run, also when lines moved.

@@ -234,6 +234,9 @@ pub struct RmArgs {
     /// Every ended debate older than so many days
     #[arg(long, value_name = "DAYS", conflicts_with = "ids")]
     pub older_than: Option<u32>,
+    /// Remove them without asking
+    #[arg(long)]
+    pub yes: bool,
 }
 
 /// What can be audited.

@@ -6,6 +6,7 @@ use super::{
     follow, voters,
 };
 use crate::{
+    afterwards::Afterwards,
     app::App,
     cli::{AskArgs, GlobalArgs, Weighing},
     context,
@@ -23,6 +24,7 @@ use rebut_engine::{
         weights::Weights,
     },
     report,
+    view::View,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -50,19 +52,24 @@ pub async fn ask(format: &str, global: &GlobalArgs, args: AskArgs) -> Result<u8,
     }
     let desk = prepared.desk(&app).await?;
     let start = prepared.start;
-    let running = desk.start(start.clone()).await?;
     let output = &args.run.output;
+    let baseline = args.baseline.map(|arm| arm.format().to_owned());
+    let after = Afterwards { feature_dir, baseline, ..Afterwards::of(output) };
+    let running = after.start(&app, &desk, start.clone()).await?;
     let (id, code) = match args.baseline {
         None => (running.id, follow::follow(&app, &desk, running, output).await?),
         Some(arm) => baseline::compare(&app, &desk, running, start, arm, output).await?,
     };
-    if let Some(dir) = &feature_dir {
-        let written = output::write_judges(&desk.view(id).await?, dir)?;
-        if !global.quiet {
-            eprintln!("wrote {} files below {}", written.len(), output::judges_dir(dir).display());
-        }
+    after.finish(&app, &desk, id, code).await
+}
+
+/// Writes each judge's words into the feature's directory.
+pub fn write_words(app: &App, view: &View, dir: &Path) -> Result<(), CliError> {
+    let written = output::write_judges(view, dir)?;
+    if !app.global.quiet {
+        eprintln!("wrote {} files below {}", written.len(), output::judges_dir(dir).display());
     }
-    Ok(code)
+    Ok(())
 }
 
 /// Puts what votes count into the settings, where they are pinned with the debate: a replay needs no history.
@@ -228,23 +235,27 @@ fn read_case(file: &Path) -> Result<(Input, Option<PathBuf>), CliError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct DebateContext {
-        #[serde(default)]
-        question_id: String,
-        question_text: String,
-        #[serde(default)]
-        options: Vec<Choice>,
-        #[serde(default)]
-        spec_context: String,
-        #[serde(default)]
-        feature_name: String,
+        // A key with nothing behind it is as good as none.
+        question_id: Option<String>,
+        question_text: Option<String>,
+        options: Option<Vec<Choice>>,
+        spec_context: Option<String>,
+        feature_name: Option<String>,
         feature_dir: Option<PathBuf>,
     }
     let text = crate::reading::text(file)?;
-    let Wrapped { debate_context: case } = serde_saphyr::from_str(&text)
-        .map_err(|error| CliError::usage(format!("{}: {}", file.display(), error.to_string().trim_start_matches("error: "))))?;
-    let context =
-        if case.feature_name.is_empty() { case.spec_context } else { format!("Feature: {}\n\n{}", case.feature_name, case.spec_context) };
-    let input = Input { question_id: case.question_id, question: case.question_text, options: case.options, context, ..Input::default() };
+    let Wrapped { debate_context: case } = serde_saphyr::from_str(&text).map_err(|error| {
+        // The parser's advice is for programmers.
+        let said = error.to_string().replace("cannot deserialize null into string; use Option<String>", "a text is missing here");
+        CliError::usage(format!("{}: {}", file.display(), said.trim_start_matches("error: ")))
+    })?;
+    let known = case.spec_context.unwrap_or_default();
+    let context = match case.feature_name.filter(|name| !name.is_empty()) {
+        Some(name) => format!("Feature: {name}\n\n{known}"),
+        None => known,
+    };
+    let (question_id, question) = (case.question_id.unwrap_or_default(), case.question_text.unwrap_or_default());
+    let input = Input { question_id, question, options: case.options.unwrap_or_default(), context, ..Input::default() };
     Ok((input, case.feature_dir.filter(|dir| !dir.as_os_str().is_empty())))
 }
 

@@ -2,6 +2,7 @@
 
 use super::{ask::setting_of, begin::Prepared, follow};
 use crate::{
+    afterwards::Afterwards,
     app::App,
     auto::{self, Candidate, Found, Source},
     cli::{ChallengeArgs, GlobalArgs, PanelArgs},
@@ -34,20 +35,27 @@ pub async fn run(global: &GlobalArgs, args: ChallengeArgs) -> Result<u8, CliErro
     if let Some(code) = prepared.foresee(&app, &args.run).await? {
         return Ok(code);
     }
+    let after = Afterwards::of(&args.run.output);
     if args.no_workspace {
         let desk = prepared.desk(&app).await?;
-        let running = desk.start(prepared.start).await?;
-        return follow::follow(&app, &desk, running, &args.run.output).await;
+        let running = after.start(&app, &desk, prepared.start).await?;
+        let id = running.id;
+        let code = follow::follow(&app, &desk, running, &args.run.output).await?;
+        return after.finish(&app, &desk, id, code).await;
     }
     let workspace = Workspace::create(&debates(&args, &app), &input)?;
     prepared.start.input["workspace"] = workspace.pinned(&app.project()).into();
     prepared.models = workspace.guarded(prepared.models, &Pinned { agents: &prepared.start.agents, config: &prepared.start.config });
     let started = match prepared.desk(&app).await {
-        Ok(desk) => desk.start(prepared.start).await.map(|running| (desk, running)).map_err(CliError::from),
+        Ok(desk) => after.start(&app, &desk, prepared.start).await.map(|running| (desk, running)),
         Err(error) => Err(error),
     };
     match started {
-        Ok((desk, running)) => workspace.follow(&app, &desk, running, &args.run.output).await,
+        Ok((desk, running)) => {
+            let id = running.id;
+            let code = workspace.follow(&app, &desk, running, &args.run.output).await?;
+            after.finish(&app, &desk, id, code).await
+        }
         Err(error) => {
             workspace.discard()?;
             Err(error)

@@ -5,6 +5,7 @@ use super::{
     follow,
 };
 use crate::{
+    afterwards::Afterwards,
     app::App,
     cli::{EvaluateArgs, Form, GlobalArgs},
     error::CliError,
@@ -16,17 +17,15 @@ use crate::{
     roles,
 };
 use rebut_engine::{
-    DebateId, Desk,
+    Desk,
     agent::Agent,
     clean::on_one_line,
     family::family_of,
     formats::evaluate::{Config, EvaluateResult, FORMAT, Input, ROLES, case::categories},
+    view::View,
 };
 use serde::Deserialize;
 use std::{collections::BTreeSet, path::Path, sync::Arc};
-
-/// The exit code of an idea that scores less than was asked for.
-const BELOW: u8 = 6;
 
 /// `rebut evaluate`.
 pub async fn run(global: &GlobalArgs, args: EvaluateArgs) -> Result<u8, CliError> {
@@ -51,16 +50,11 @@ pub async fn run(global: &GlobalArgs, args: EvaluateArgs) -> Result<u8, CliError
         replacing::check_dir(dir)?;
     }
     let desk = prepared.desk(&app).await?;
-    let running = desk.start(prepared.start).await?;
+    let after = Afterwards { analysis: idea.analysis, least: args.fail_on, ..Afterwards::of(&args.run.output) };
+    let running = after.start(&app, &desk, prepared.start).await?;
     let id = running.id;
     let code = follow::follow(&app, &desk, running, &args.run.output).await?;
-    if let Some(dir) = &idea.analysis {
-        write(&desk, id, dir, global).await?;
-    }
-    match code {
-        0 if !passes(&desk, id, &args).await? => Ok(if args.run.output.exit_zero { 0 } else { BELOW }),
-        code => Ok(code),
-    }
+    after.finish(&app, &desk, id, code).await
 }
 
 fn check_flags(args: &EvaluateArgs) -> Result<(), CliError> {
@@ -119,33 +113,28 @@ fn seat_fairly(agents: &mut [Agent]) {
 }
 
 /// Writes the transcript and the whole result, also when topics were skipped or a limit was met.
-async fn write(desk: &Desk, id: DebateId, dir: &Path, global: &GlobalArgs) -> Result<(), CliError> {
-    let view = desk.view(id).await?;
-    if view.outcome.is_none() {
-        return Ok(());
-    }
+pub async fn write(app: &App, desk: &Desk, view: &View, dir: &Path) -> Result<(), CliError> {
     let files = [("debate.md", Form::Markdown), ("debate.json", Form::Json)];
     for (name, form) in files {
         // The folder may come from somebody else: no link in it is followed.
-        let (file, text) = (dir.join(name), output::render(desk, &view, form).await?);
+        let (file, text) = (dir.join(name), output::render(desk, view, form).await?);
         replace(&file, text.as_bytes())?;
     }
-    if !global.quiet {
+    if !app.global.quiet {
         eprintln!("wrote {}, {}", dir.join(files[0].0).display(), dir.join(files[1].0).display());
     }
     Ok(())
 }
 
 /// Whether the gate lets it through, if there is one; otherwise says why not.
-async fn passes(desk: &Desk, id: DebateId, args: &EvaluateArgs) -> Result<bool, CliError> {
-    let Some(needed) = args.fail_on else { return Ok(true) };
-    let view = desk.view(id).await?;
+pub fn passes(view: &View, least: Option<f64>) -> bool {
+    let Some(needed) = least else { return true };
     let result = view.outcome.as_ref().and_then(|outcome| EvaluateResult::deserialize(&outcome.result).ok());
     let why = result.map_or_else(|| Some("there is no result".to_owned()), |result| held_back(&result, needed));
     if let Some(why) = &why {
         eprintln!("{why}");
     }
-    Ok(why.is_none())
+    why.is_none()
 }
 
 /// Why a result does not reach what is needed. A total over a part of the categories says nothing of the whole, so it never does.

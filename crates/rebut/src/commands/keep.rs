@@ -2,9 +2,10 @@
 
 use super::{ask::setting_of, follow};
 use crate::{
+    afterwards::{self, Afterwards},
     app::{App, user},
     budget::Budget,
-    cli::{ExportArgs, ForkArgs, Form, GlobalArgs, ImportArgs, ReplayArgs, ResumeArgs, RmArgs},
+    cli::{ExportArgs, ForkArgs, Form, GlobalArgs, ImportArgs, OutputArgs, ReplayArgs, ResumeArgs, RmArgs},
     config::BudgetSection,
     error::CliError,
     git::branch,
@@ -16,10 +17,16 @@ use rebut_engine::{
     clean::for_people,
     error::DeskError,
     memory::MemoryStore,
+    outcome::Ending,
     portable::{Portable, PortableError},
     store::{Filter, Status},
+    view::View,
 };
-use std::{path::Path, sync::Arc};
+use std::{
+    io::{BufRead, IsTerminal},
+    path::Path,
+    sync::Arc,
+};
 
 /// `rebut resume`.
 pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliError> {
@@ -28,60 +35,100 @@ pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliErro
     let more = Budget::new(&args.budget, &BudgetSection::default()).more();
     let Some(id) = &args.id else { return resume_all(&app, &desk, more).await };
     let session = desk.find(id).await?;
-    output::check_files(&args.output, &session.format)?;
     let id = session.id;
+    let asked = Afterwards::recall(&app, id)?;
+    let (after, flags) = asked.clone().unwrap_or_default().with(&args.output)?;
+    after.check(&session.format)?;
     let view = desk.view(id).await?;
+    if let (Some(outcome), Some(_)) = (&view.outcome, &asked)
+        && outcome.outcome != Ending::Stopped
+    {
+        // It came to its end, and its process went before the rest was done.
+        output::result(&desk, &view, &flags, &app).await?;
+        return after.finish(&app, &desk, id, follow::exit_code(outcome.outcome, &flags)).await;
+    }
     let workspace = Workspace::of(&app, &view)?;
     let desk = match &workspace {
         Some(workspace) => workspace.desk(&app, &view)?,
         None => desk,
     };
     let running = match desk.resume_with(id, more).await {
-        Err(error @ DeskError::WrongState(_)) => {
-            let view = desk.view(id).await?;
+        Err(error) => {
             // Its process may have died between its end and the last commit.
-            if let Some(keeping) = view.outcome.is_some().then(|| branch::Keeping::resume(&app, &desk, id)).flatten() {
+            let has_ended = matches!(error, DeskError::WrongState(_)) && view.outcome.is_some();
+            if let Some(keeping) = has_ended.then(|| branch::Keeping::resume(&app, &desk, id)).flatten() {
                 keeping.end(global.quiet, false).await;
             }
-            let anew = text::ask_anew(&view);
-            let error = CliError::from(error);
-            return Err(match anew {
-                Some(command) => error.hint(format!("to ask its last step anew and keep the rest: {command}")),
-                None => error,
-            });
+            return Err(not_resumed(error, &view));
         }
-        running => running?,
+        Ok(running) => running,
     };
-    match workspace {
-        Some(workspace) => workspace.follow(&app, &desk, running, &args.output).await,
+    after.remember(&app, id)?;
+    let code = match workspace {
+        Some(workspace) => workspace.follow(&app, &desk, running, &flags).await?,
         None => {
             let keeping = branch::Keeping::resume(&app, &desk, id);
-            branch::follow_with(&app, &desk, running, &args.output, keeping).await
+            branch::follow_with(&app, &desk, running, &flags, keeping).await?
         }
+    };
+    if let Some(arm) = after.baseline.as_ref().filter(|_| code != Ending::Cancelled.exit_code()) {
+        eprintln!("--baseline {arm} was asked for and is not run by resume; to compare: rebut decide … --baseline {arm}");
+    }
+    after.finish(&app, &desk, id, code).await
+}
+
+/// Why a debate was not gone on with, and what to do.
+fn not_resumed(error: DeskError, view: &View) -> CliError {
+    let (anew, nobody) = (text::ask_anew(view), matches!(error, DeskError::NoModel { .. }));
+    let is_ended = matches!(error, DeskError::WrongState(_));
+    let error = CliError::from(error);
+    match anew {
+        Some(command) if is_ended => error.hint(format!("to ask its last step anew and keep the rest: {command}")),
+        _ if nobody => {
+            error.hint("the debate stays open: make that model usable, then resume it; `rebut doctor` shows which models can be used")
+        }
+        _ => error,
     }
 }
 
+/// Goes on with every debate that is open and that nobody runs.
 async fn resume_all(app: &App, desk: &Desk, more: More) -> Result<u8, CliError> {
     let mut open = desk.sessions(&Filter { status: Some(Status::Running), ..Filter::default() }).await?;
     open.extend(desk.sessions(&Filter { status: Some(Status::Paused), ..Filter::default() }).await?);
     if open.is_empty() {
         eprintln!("nothing to resume: every debate here has ended");
     }
-    let mut running = Vec::new();
+    let (mut running, mut left) = (Vec::new(), 0);
     for session in open {
+        if desk.is_run(session.id).await? {
+            eprintln!("{}: another process runs it", session.id.short());
+            continue;
+        }
         match resume_one(app, desk, session.id, more).await {
             Ok(run) => running.push(run),
-            Err(error) => eprintln!("{}: {error}", session.id.short()),
+            Err(error) => {
+                eprintln!("{}: {error}", session.id.short());
+                left += 1;
+            }
         }
     }
     let mut code = 0;
     for (run, kept, committing) in running {
         let id = run.id;
+        let after = Afterwards::recall(app, id)?.unwrap_or_default();
         match run.outcome().await {
-            Ok(outcome) => output::print(&format!("{}  {}  {}\n", id.short(), outcome.outcome.as_str(), for_people(&outcome.summary)))?,
+            Ok(outcome) => {
+                output::print(&format!("{}  {}  {}\n", id.short(), outcome.outcome.as_str(), for_people(&outcome.summary)))?;
+                let (after, flags) = after.with(&OutputArgs::default())?;
+                output::files(desk, &desk.view(id).await?, &flags).await?;
+                let ended = follow::exit_code(outcome.outcome, &flags);
+                // Ends of many debates are told line by line; a gate that one was to pass counts for all.
+                let passed = after.finish(app, desk, id, ended).await?;
+                code = if passed == ended { code } else { passed };
+            }
             Err(error) => {
                 eprintln!("{}: {error}", id.short());
-                code = 1;
+                left += 1;
             }
         }
         if let Some(committing) = committing {
@@ -91,6 +138,10 @@ async fn resume_all(app: &App, desk: &Desk, more: More) -> Result<u8, CliError> 
             Workspace::kept(kept).await?;
         }
     }
+    if left > 0 {
+        eprintln!("{left} of them could not be gone on with");
+        code = 1;
+    }
     Ok(code)
 }
 
@@ -98,11 +149,11 @@ async fn resume_all(app: &App, desk: &Desk, more: More) -> Result<u8, CliError> 
 async fn resume_one(app: &App, desk: &Desk, id: DebateId, more: More) -> Result<Resumed, CliError> {
     let view = desk.view(id).await?;
     let Some(workspace) = Workspace::of(app, &view)? else {
-        let running = desk.resume_with(id, more).await?;
+        let running = desk.resume_with(id, more).await.map_err(|error| not_resumed(error, &view))?;
         return Ok((running, None, branch::Keeping::resume(app, desk, id)));
     };
     let guarded = workspace.desk(app, &view)?;
-    let running = guarded.resume_with(id, more).await?;
+    let running = guarded.resume_with(id, more).await.map_err(|error| not_resumed(error, &view))?;
     Ok((running, Some(workspace.keep(&guarded, id)), None))
 }
 
@@ -134,7 +185,7 @@ pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliErro
     }
     if !replayed.identical {
         return Err(CliError::failed("the replay differs from the record")
-            .hint("the program's rules changed since; `rebut show ID --transcript` prints the record"));
+            .hint("the journal is as it was written: the program's rules changed since; `rebut show ID --transcript` prints the record"));
     }
     if !global.quiet {
         eprintln!("identical to the record, byte for byte; nobody was asked");
@@ -175,7 +226,10 @@ pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
     }
     fork.models.extend(single);
     let running = desk.fork(id, fork).await?;
-    follow::follow(&app, &desk, running, &args.output).await
+    let (id, after) = (running.id, Afterwards::of(&args.output));
+    after.remember(&app, id)?;
+    let code = follow::follow(&app, &desk, running, &args.output).await?;
+    after.finish(&app, &desk, id, code).await
 }
 
 /// `rebut export`.
@@ -221,7 +275,7 @@ pub async fn import(global: &GlobalArgs, args: ImportArgs) -> Result<u8, CliErro
     Ok(0)
 }
 
-/// `rebut rm`.
+/// `rebut rm`. What is named by its age rather than by hand is counted and asked for first.
 pub async fn rm(global: &GlobalArgs, args: RmArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     let desk = app.desk()?;
@@ -234,14 +288,31 @@ pub async fn rm(global: &GlobalArgs, args: RmArgs) -> Result<u8, CliError> {
         let limit = format!("{limit:.3}");
         let ended = desk.sessions(&Filter::default()).await?.into_iter().filter(|session| !session.status.is_open());
         doomed.extend(ended.filter(|session| session.created_at < limit).map(|session| session.id));
+        if !doomed.is_empty() && !args.yes && !is_confirmed(global, doomed.len(), days)? {
+            eprintln!("nothing was removed");
+            return Ok(0);
+        }
     }
     for id in doomed {
         desk.remove(id).await?;
         branch::forget(&app.place.worktrees(), id)?;
         app.place.forget_vectors()?;
+        afterwards::forget(&app, id)?;
         output::print(&format!("removed {id}\n"))?;
     }
     Ok(0)
+}
+
+/// Asks whether so many debates shall go. Where nobody can be asked, that has to be said beforehand.
+fn is_confirmed(global: &GlobalArgs, count: usize, days: u32) -> Result<bool, CliError> {
+    let what = format!("{count} ended debate{} older than {days} days", if count == 1 { "" } else { "s" });
+    if global.no_input || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Err(CliError::usage(format!("this would remove {what} for good")).hint("add --yes if that is meant; `rebut ls` lists them"));
+    }
+    eprint!("Remove {what} for good? [y/N] ");
+    let mut said = String::new();
+    std::io::stdin().lock().read_line(&mut said).map_err(|error| CliError::failed(error.to_string()))?;
+    Ok(matches!(said.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
 /// The journal in a file, or `None` if there is no file of that name.

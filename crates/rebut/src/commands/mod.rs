@@ -1,6 +1,6 @@
 //! One file per verb, one table that joins them.
 
-mod ask;
+pub mod ask;
 mod audit;
 mod baseline;
 mod begin;
@@ -10,7 +10,7 @@ mod code;
 mod config;
 mod demo;
 mod doctor;
-mod evaluate;
+pub mod evaluate;
 pub mod follow;
 pub mod hook;
 mod keep;
@@ -19,10 +19,10 @@ mod meta;
 mod models;
 mod policy;
 mod retally;
-mod review;
+pub mod review;
 mod route;
 mod sandbox;
-mod solve;
+pub mod solve;
 mod steer;
 mod topology;
 mod triage;

@@ -18,7 +18,7 @@ use rebut_engine::{
     clean::{for_people, on_one_line},
     formats::{
         propose,
-        review::{self, DebateLog, audit_entry},
+        review::{self, DebateLog, exact_log},
     },
     policy::{PolicyInsights, insights},
     store::Filter,
@@ -87,7 +87,7 @@ async fn heard(desk: &Desk, days: u32) -> Result<Heard, CliError> {
     sessions.sort_by(|one, other| (&one.created_at, one.id.to_string()).cmp(&(&other.created_at, other.id.to_string())));
     let (mut logs, mut rehearsals): (Vec<DebateLog>, usize) = (Vec::new(), 0);
     for session in sessions {
-        let log = audit_entry(&desk.view(session.id).await?).and_then(|entry| entry.debate_log);
+        let log = exact_log(&desk.view(session.id).await?);
         rehearsals += usize::from(session.rehearsal && log.is_some());
         logs.extend(log);
     }

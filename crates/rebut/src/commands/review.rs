@@ -5,6 +5,7 @@ use super::{
     follow,
 };
 use crate::{
+    afterwards::Afterwards,
     app::App,
     cli::{Form, GlobalArgs, Level, ReviewArgs},
     context,
@@ -24,9 +25,6 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-
-/// The exit code of a review with a finding that was not to be.
-const FINDINGS: u8 = 6;
 
 /// The reviewers when nobody says otherwise.
 const REVIEWERS: [&str; 4] = ["security", "testing", "clarity", "performance"];
@@ -58,14 +56,11 @@ pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<u8, CliError> 
         return Ok(code);
     }
     let desk = prepared.desk(&app).await?;
-    let running = desk.start(prepared.start).await?;
+    let after = Afterwards { write: args.write.clone(), worst: args.fail_on.map(Level::into), ..Afterwards::of(&run.output) };
+    let running = after.start(&app, &desk, prepared.start).await?;
     let id = running.id;
     let code = follow::follow(&app, &desk, running, &run.output).await?;
-    let view = desk.view(id).await?;
-    if let Some(dir) = &args.write {
-        write_files(&app, &view, &input, dir)?;
-    }
-    Ok(exit_code(code, &view, &args))
+    after.finish(&app, &desk, id, code).await
 }
 
 /// Whether nobody is asked, and so nothing is written.
@@ -184,8 +179,9 @@ fn change(app: &App, base: &str) -> Result<Found, CliError> {
 }
 
 /// Writes the revised text, what changed in it, and the audit entry. A review without a result leaves no files.
-fn write_files(app: &App, view: &View, input: &Input, dir: &Path) -> Result<(), CliError> {
-    let (Some(result), Some(entry)) = (ReviewResult::of(view), audit_entry(view)) else { return Ok(()) };
+pub fn write_files(app: &App, view: &View, dir: &Path) -> Result<(), CliError> {
+    let (Some(result), Some(entry), Some(started)) = (ReviewResult::of(view), audit_entry(view), &view.started) else { return Ok(()) };
+    let input = Input::parse(&started.input).map_err(CliError::failed)?;
     let stem = Path::new(&input.file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = stem.map_or_else(|| "review".to_owned(), |stem| output::file_safe(&stem));
     let mut written = Vec::new();
@@ -212,12 +208,8 @@ fn unified(before: &str, after: &str, old_name: &str, new_name: &str) -> String 
     similar::TextDiff::from_lines(before, after).unified_diff().context_radius(3).header(old_name, new_name).to_string()
 }
 
-/// The exit code: findings count only where the review itself came to its end.
-fn exit_code(code: u8, view: &View, args: &ReviewArgs) -> u8 {
-    let limit: Option<Severity> = args.fail_on.map(Level::into);
+/// Whether no finding is as severe as it was not to be. A review without a result has none; its own exit code says why.
+pub fn passes(view: &View, limit: Option<Severity>) -> bool {
     let worst = ReviewResult::of(view).and_then(|result| result.worst());
-    match (limit, worst) {
-        (Some(limit), Some(worst)) if code == 0 && worst >= limit && !args.run.output.exit_zero => FINDINGS,
-        _ => code,
-    }
+    limit.zip(worst).is_none_or(|(limit, worst)| worst < limit)
 }

@@ -5,6 +5,7 @@ use super::{
     code::applying,
 };
 use crate::{
+    afterwards::Afterwards,
     app::App,
     cli::{GlobalArgs, SolveArgs},
     context,
@@ -17,11 +18,12 @@ use crate::{
     wisdom,
 };
 use rebut_engine::{
-    DebateId, Desk, Start,
+    DebateId, Start,
     clean::{for_people, on_one_line},
     formats::solve::{Config, FORMAT, Input, Phase, ROLES, least_calls},
     moves::clarify::GivenAnswer,
     sandbox::{Style, Tests},
+    view::View,
 };
 use rebut_models::Registry;
 use rebut_sandbox::check_style;
@@ -54,21 +56,19 @@ pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
     args.code.as_deref().map_or(Ok(()), applying::check_writable)?;
     check_tests(&input, app.global.quiet).await?;
     let desk = prepared.desk(&app).await?;
+    let after = Afterwards { code: args.code.clone(), force: args.force, ..Afterwards::of(&args.run.output) };
     let id = DebateId::new();
     let recorder = plan.map(|plan| plan.begin(&app.place.worktrees(), id)).transpose()?;
-    let running = match desk.start_as(id, prepared.start).await {
+    let running = match after.start_as(&app, &desk, id, prepared.start).await {
         Ok(running) => running,
         Err(error) => {
             recorder.into_iter().for_each(branch::Recorder::discard);
-            return Err(error.into());
+            return Err(error);
         }
     };
     let keeping = recorder.map(|recorder| recorder.keep(&desk));
     let code = branch::follow_with(&app, &desk, running, &args.run.output, keeping).await?;
-    if let Some(file) = &args.code {
-        write_code(&desk, id, file, (args.force, global.quiet)).await?;
-    }
-    Ok(code)
+    after.finish(&app, &desk, id, code).await
 }
 
 /// Nothing is sent, and so nothing is found by meaning, where only that is asked for which would be sent.
@@ -245,13 +245,13 @@ fn task(typed: &str) -> Result<String, CliError> {
 }
 
 /// Writes the code that won, by the rules of `rebut code --apply`. A debate without any leaves the file as it is.
-async fn write_code(desk: &Desk, id: DebateId, file: &Path, (force, quiet): (bool, bool)) -> Result<(), CliError> {
-    let view = desk.view(id).await?;
-    let Some(won) = winner(&view) else {
+pub fn write_code(view: &View, file: &Path, force: bool, quiet: bool) -> Result<(), CliError> {
+    let Some(won) = winner(view) else {
         eprintln!("{} was not written: there is no code", file.display());
         return Ok(());
     };
+    let id = view.id.map(|id| id.short().to_string()).unwrap_or_default();
     // It was free when the debate began; whoever wrote it meanwhile keeps it.
-    applying::apply(&view, won, file, force, quiet)
-        .map_err(|error| error.and_hint(format!("the code is kept: rebut code {} --apply FILE", id.short())))
+    applying::apply(view, won, file, force, quiet)
+        .map_err(|error| error.and_hint(format!("the code is kept: rebut code {id} --apply FILE")))
 }

@@ -24,7 +24,7 @@ pub fn heading(started: &Started) -> Option<String> {
         }
         name if name == society::FORMAT.name => {
             let config = society::Config::parse(&started.config).ok()?;
-            format!("{judges} · ≤{} rounds · {}", config.rounds, bar(config.threshold))
+            format!("{judges} · ≤{} · {}", plural(config.rounds.into(), "round"), bar(config.threshold))
         }
         _ => return None,
     };

@@ -11,7 +11,7 @@ type Tamper = fn(&Connection, &DebateId, &DebateId);
 
 #[test]
 fn tampering_is_found_and_its_place_named() {
-    let rows: [(&str, Tamper, u64, &str); 9] = [
+    let rows: [(&str, Tamper, u64, &str); 12] = [
         (
             "a tail deleted with its checkpoint",
             |db, id, _| {
@@ -44,6 +44,14 @@ fn tampering_is_found_and_its_place_named() {
         ),
         ("a deleted middle", |db, id, _| change(db, "DELETE FROM events WHERE debate_id = ?1 AND seq = 12", id), 12, "deleted"),
         ("a deleted tail", |db, id, _| change(db, "DELETE FROM events WHERE debate_id = ?1 AND seq > 20", id), 21, "truncated"),
+        ("a hash that is none", |db, id, _| change(db, "UPDATE events SET hash = x'00' WHERE debate_id = ?1 AND seq = 6", id), 6, "edited"),
+        (
+            "a text that is none",
+            |db, id, _| change(db, "UPDATE events SET data = CAST(x'ff7b' AS TEXT) WHERE debate_id = ?1 AND seq = 6", id),
+            6,
+            "edited",
+        ),
+        ("a checkpoint that is none", |db, id, _| change(db, "UPDATE checkpoints SET head = x'00' WHERE debate_id = ?1", id), 26, "edited"),
         ("two swapped", swap, 6, "reordered"),
         ("one from another debate", splice, 6, "spliced"),
         ("everything hashed anew", rehash, 26, "rehashed"),
@@ -146,7 +154,14 @@ fn a_redacted_text_is_gone_and_the_chain_still_holds() {
     let seq = said["seq"].to_string();
     rebut.expect(2, &["audit", "redact", &id, "99", "--reason", "x"]);
     rebut.expect(2, &["audit", "redact", &id, "1", "--reason", "x"]);
-    rebut.expect(0, &["audit", "redact", &id, &seq, "--reason", "a name slipped in"]);
+    let before = rebut.json(0, &["show", &id, "--json"]);
+    let redacted = rebut.run(&["audit", "redact", &id, &seq, "--reason", "a name slipped in"]);
+    assert_eq!(redacted.code, 0, "{}", redacted.stderr);
+    let held = |event: &&serde_json::Value| event["data"].to_string().contains("B is best") && event["seq"] != said["seq"];
+    let quoting: Vec<String> = events.iter().filter(held).map(|event| event["seq"].to_string()).collect();
+    assert!(redacted.stderr.contains(&format!("events {} still quote it", quoting.join(", "))), "{quoting:?}: {}", redacted.stderr);
+    let after = rebut.json(0, &["show", &id, "--json"]);
+    assert_eq!((&after["usage"], &after["result"]), (&before["usage"], &before["result"]), "what is counted is kept");
     assert!(!rebut.holds("canary in the reply"), "the text is gone from every file");
     let text = rebut.expect(0, &["audit", "verify", &id]);
     assert!(text.contains("27 events, sealed to 27, 1 redacted"), "{text}");
@@ -154,6 +169,46 @@ fn a_redacted_text_is_gone_and_the_chain_still_holds() {
     let refused = rebut.run(&["replay", &id]);
     assert_eq!(refused.code, 2);
     assert!(refused.stderr.contains("has redacted events"), "{}", refused.stderr);
+}
+
+/// An end is an end, also when nobody may read any more how it was.
+#[test]
+fn a_redacted_end_is_still_an_end() {
+    let rebut = Rebut::new();
+    rebut.write("debate.md", &script_of(&split_then_c()));
+    let id = rebut.json(0, &case(&["--json"]))["debate_id"].as_str().expect("an id").to_owned();
+    let events = rebut.events(&id);
+    let changed = events.iter().find(|event| event["type"] == "position.changed").expect("a change")["seq"].to_string();
+    for seq in ["26", &changed] {
+        rebut.expect(0, &["audit", "redact", &id, seq, "--reason", "x"]);
+    }
+    let text = rebut.expect(0, &["show", &id]);
+    assert!(text.contains("REDACTED  it ended consensus; the rest of its end was redacted"), "{text}");
+    assert!(!text.contains("NOT ENDED") && text.contains(&format!("redacted: what events {changed}, 26 said is missing here")), "{text}");
+    let json = rebut.json(0, &["show", &id, "--json"]);
+    assert_eq!((&json["outcome"], &json["usage"]["answers"]), (&"redacted".into(), &6.into()), "{json:#}");
+    assert_eq!(rebut.json(0, &["ls", "--json"])[0]["status"], "completed");
+    rebut.expect(0, &["audit", "verify", "--all"]);
+    for form in ["html", "md"] {
+        rebut.expect(0, &["export", &id, "-f", form]);
+    }
+    let rows: [(&[&str], &str); 5] = [
+        (&["resume"], "has ended: redacted; nothing to resume"),
+        (&["cancel"], "it has already ended: redacted"),
+        (&["replay"], "has redacted events"),
+        (&["export", "-f", "adr"], "the debate ended redacted; there is no decision to record"),
+        (&["export", "-f", "yaml"], "it ended consensus; the rest of its end was redacted"),
+    ];
+    for (args, says) in rows {
+        let refused = rebut.run(&[&args[..1], &[&id], &args[1..]].concat());
+        assert!(refused.code == 2 && refused.stderr.contains(says), "{args:?}: {}", refused.stderr);
+    }
+    // Elsewhere it is listed as it is here.
+    rebut.expect(0, &["export", &id, "-o", "j.ndjson"]);
+    let other = Rebut::new();
+    other.write("j.ndjson", &rebut.read("j.ndjson"));
+    other.expect(0, &["import", "j.ndjson", "--trust"]);
+    assert_eq!(other.json(0, &["ls", "--json"])[0]["outcome"], rebut.json(0, &["ls", "--json"])[0]["outcome"]);
 }
 
 fn change(db: &Connection, sql: &str, id: &DebateId) {

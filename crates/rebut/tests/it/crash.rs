@@ -1,6 +1,9 @@
 //! `kill -9` at many moments: `resume` ends as if nothing had happened, and asks nothing twice that is recorded.
 
-use crate::rebut::{Rebut, case, script_of, split_then_c};
+use crate::{
+    evaluate,
+    rebut::{CASE, Rebut, case, script, script_of, split_then_c},
+};
 use serde_json::Value;
 use std::{collections::HashMap, fmt::Debug};
 
@@ -33,6 +36,87 @@ fn a_killed_debate_is_resumed_without_asking_again() {
         rebut.expect(0, &["audit", "verify", &id]);
         rebut.expect(0, &["replay", &id]);
         assert_eq!(rebut.run(&["resume", &id]).code, 2, "it has ended");
+    }
+}
+
+/// A command, the script of all who answer, whose turn comes first, the exit code, and the files it leaves.
+type Asked<'a> = (&'a [&'a str], String, &'a str, i32, &'a [&'a str]);
+
+/// What was to be done at the end is done by whoever goes on, wherever that is typed: files, and the exit code.
+#[test]
+fn what_was_asked_for_at_the_end_is_not_forgotten() {
+    let finding = r#"{"summary":"one thing","operations":[{"kind":"AddConstraint","severity":"critical","target":"env access",
+        "text":"Read one variable.","rationale":"because","confidence":0.8}]}"#;
+    let review = script(&[("review/*", finding)]);
+    let low = evaluate::debate();
+    let rows: [Asked; 4] = [
+        (
+            &[
+                "review",
+                "prompt.md",
+                "--reviewers",
+                "security,testing",
+                "--no-edit",
+                "--fail-on",
+                "high",
+                "--write",
+                "out",
+                "-o",
+                "z.sarif",
+            ],
+            review.clone(),
+            "review/security",
+            6,
+            &["out/audit.ndjson", "z.sarif"],
+        ),
+        (
+            &["evaluate", "idea", "--fail-on", "9"],
+            low.clone(),
+            "argue 1/advocate",
+            6,
+            &["idea/analysis/debate.md", "idea/analysis/debate.json"],
+        ),
+        (&["evaluate", "idea", "--fail-on", "9", "--exit-zero", "--no-files"], low, "argue 1/advocate", 0, &[]),
+        (
+            &[&CASE[..10], &["--feature-dir", "feature", "-o", "new/d.md"]].concat(),
+            script_of(&split_then_c()),
+            "recommend/risk",
+            0,
+            &["feature/sadd/debate-offline-support-risk.md", "new/d.md"],
+        ),
+    ];
+    for (args, whole, first, code, files) in rows {
+        let rebut = evaluate::with_idea();
+        rebut.write("prompt.md", "Deploy the app.\n");
+        rebut.write("elsewhere/x", "");
+        // Everybody but the first waits for ever.
+        let stuck = script_of(&[("*", "!timeout".to_owned())]);
+        let said = whole.split("## ").find(|section| section.starts_with(first) || section.starts_with(&first.replace('1', "?")));
+        let said = said.or_else(|| whole.split("## ").nth(1)).expect("the first reply").split_once('\n').expect("a reply").1;
+        rebut.write("debate.md", &format!("## {first}\n{said}{stuck}"));
+        let model = format!("script:{}", rebut.path("debate.md").display());
+        let mut run = rebut.start(&[args, &["-m", &model, "-q"]].concat());
+        run.until(|event| event["type"] == "turn.completed");
+        let id = run.id.clone();
+        run.kill();
+        let kept = rebut.data().join("afterwards").join(format!("{id}.json"));
+        let asked_for = std::fs::read(&kept).unwrap_or_else(|error| panic!("{args:?}: {error}"));
+        assert!(files.iter().all(|file| !rebut.path(file).exists()), "{args:?}: nothing is written yet");
+        rebut.write("debate.md", &whole);
+        let resume = || rebut.command(&["resume", &id, "-q"]).current_dir(rebut.path("elsewhere")).output().expect("it runs");
+        let check = |when: &str, ended: &std::process::Output| {
+            assert_eq!(ended.status.code(), Some(code), "{args:?}, {when}: {}", String::from_utf8_lossy(&ended.stderr));
+            assert!(files.iter().all(|file| rebut.path(file).exists()), "{args:?}, {when}: {}", String::from_utf8_lossy(&ended.stderr));
+            assert!(!kept.exists(), "{args:?}, {when}: nothing is left to be done");
+        };
+        check("resumed", &resume());
+        assert_eq!(std::fs::read_dir(rebut.path("elsewhere")).expect("a directory").count(), 1, "{args:?}: paths mean what they meant");
+        // Killed behind the end of the debate, but before the files.
+        std::fs::write(&kept, asked_for).expect("a file");
+        files.iter().for_each(|file| std::fs::remove_file(rebut.path(file)).expect(file));
+        check("ended before", &resume());
+        assert_eq!(rebut.run(&["resume", &id]).code, 2, "{args:?}: now all is done");
+        rebut.expect(0, &["rm", &id]);
     }
 }
 

@@ -20,7 +20,7 @@ fn verdict(winner: &str, confidence: f64) -> String {
 }
 
 /// The advocate wins the first topic, the challenger the second; the third flips with the order.
-fn debate() -> String {
+pub fn debate() -> String {
     let judged = [("1", "1", "2", 0.9), ("2", "2", "1", 0.8), ("3", "1", "1", 0.7)].map(|(topic, forwards, backwards, sure)| {
         let order = |word: &str, winner: &str| (format!("judge {topic} {word}/arbiter"), verdict(winner, sure));
         [order("forwards", forwards), order("backwards", backwards)]
@@ -30,7 +30,7 @@ fn debate() -> String {
     script(&replies)
 }
 
-fn with_idea() -> Rebut {
+pub fn with_idea() -> Rebut {
     let rebut = Rebut::new();
     rebut.write("idea/idea.md", IDEA);
     rebut.write("idea/scores.json", r#"{"problem": 7, "solution": {"score": 6.5, "confidence": 0.6}, "market": 5}"#);

@@ -131,6 +131,38 @@ fn it_stops_the_agent_only_when_told_to_and_only_once() {
     }
 }
 
+/// What rests on a quotation that is not there is told as such, and stops nobody.
+#[test]
+fn an_invented_quotation_is_named_and_stops_nobody() {
+    for (quoted, code) in [("Deploy the app.", 2), ("Delete the database.", 0)] {
+        let rebut = project(&format!("{ON}\nblock = true"));
+        let found = json!({"summary": "one thing", "operations": [{"kind": "AddConstraint", "severity": "high", "target": "env access",
+            "text": "Read DEPLOY_TOKEN only.", "rationale": "because", "evidence": quoted, "confidence": 0.8}]});
+        rebut.write("reviews.md", &script_of(&[("review/*", found.to_string())]));
+        let output = hook(&rebut, &["claude", "user-prompt-submit"], &told(&rebut, json!({})));
+        assert_eq!(output.code, code, "{quoted}: {}", output.stderr);
+        let said = output.stdout + &output.stderr;
+        assert_eq!(said.contains("(quotes what is not there)"), code == 0, "{said}");
+        // A gate of a build counts it all the same, and says it too.
+        rebut.write("prompt.md", "Deploy the app.\n");
+        let gate = [
+            "review",
+            "prompt.md",
+            "--reviewers",
+            "security",
+            "--no-edit",
+            "-m",
+            "script:reviews.md",
+            "--fail-on",
+            "high",
+            "-o",
+            "r.sarif",
+        ];
+        rebut.expect(6, &gate);
+        assert_eq!(rebut.read("r.sarif").contains("because (quotes what is not there)"), code == 0, "{quoted}");
+    }
+}
+
 #[test]
 fn whoever_is_too_slow_does_not_take_along_what_the_others_found() {
     let found = json!({"summary": "one thing", "operations": [
@@ -192,6 +224,7 @@ fn whatever_goes_wrong_ends_with_one_at_most_and_says_nothing_to_the_host() {
         ("no JSON", ON, &["claude", "user-prompt-submit"], Some(|_| "not JSON".to_owned())),
         ("nothing at all", ON, &["claude", "user-prompt-submit"], Some(|_| String::new())),
         ("another form", ON, &["claude", "user-prompt-submit"], Some(|_| r#"{"prompt": 7}"#.to_owned())),
+        ("a list", ON, &["claude", "user-prompt-submit"], Some(|_| "[]".to_owned())),
         ("no repository", ON, &["claude", "stop"], None),
         ("no model", "enabled = true", &["claude", "user-prompt-submit"], None),
         ("no such model", "enabled = true\nmodel = \"nobody:x\"", &["claude", "user-prompt-submit"], None),

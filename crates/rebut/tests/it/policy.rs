@@ -23,6 +23,11 @@ fn judged(security: f64, testing: f64) -> String {
         json!({"winner": winner, "reasoning": "clearer", "confidence": 0.8, "first": first, "second": second}).to_string()
     };
     let sides = || (marks(security, "precise", "good calibration"), marks(testing, "vague", "name the test that fails"));
+    // One mark more in the other order of the first review: 8.125 on average, which the record rounds.
+    let more = |mut marks: Value| {
+        marks["specificity"] = json!(security + f64::from(security == 8.0));
+        marks
+    };
     let said = |what: &str| json!({what: "because it is so", "confidence": 0.7}).to_string();
     let (first, second) = sides();
     let (other, one) = sides();
@@ -32,7 +37,7 @@ fn judged(security: f64, testing: f64) -> String {
         ("argue *", said("argument")),
         ("rebut *", said("rebuttal")),
         ("judge * forwards/judge", verdict("first", first, second)),
-        ("judge * backwards/judge", verdict("second", one, other)),
+        ("judge * backwards/judge", verdict("second", one, more(other))),
     ])
 }
 
@@ -88,7 +93,7 @@ fn what_judges_said_is_added_up() {
     let rebut = project();
     let found = rebut.json(0, &["policy", "insights", "--days", "7", "--json"]);
     let expected = json!({
-        "security": {"avg_argument_quality": 7.75, "common_labels": ["precise"], "policy_signal": "good calibration",
+        "security": {"avg_argument_quality": 7.81, "common_labels": ["precise"], "policy_signal": "good calibration",
                      "needs_update": false, "debates": 2},
         "testing": {"avg_argument_quality": 5.75, "common_labels": ["vague"], "policy_signal": "name the test that fails",
                     "needs_update": true, "debates": 2},

@@ -1,6 +1,6 @@
 //! A key that is refused: the reason, the variable to check and the way on are told, wherever it happens.
 
-use crate::rebut::{Rebut, recommends, responds};
+use crate::rebut::{Rebut, recommends, responds, script};
 use rebut_testkit::model_server::{Behaviour, Failure, ModelServer};
 use serde_json::Value;
 use std::sync::{
@@ -58,6 +58,41 @@ async fn a_round_that_was_paid_is_not_lost_with_the_next() {
     let mut models: Vec<String> = server.seen().iter().rev().take(3).map(|seen| seen.json()["model"].to_string()).collect();
     models.sort();
     assert_eq!(models, [r#""large""#, r#""large""#, r#""own""#], "another model for everybody, and one for one");
+}
+
+/// Without its key nobody goes on: the debate stays as it is, and the others do not wait for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_debate_without_its_key_stays_open() {
+    let server = ModelServer::start(|_, _| Behaviour::Say(recommends("A"))).await.expect("a server");
+    let mut rebut = configured(&server);
+    rebut.write("a.md", &script(&[("*", &recommends("A"))]));
+    let open = |rebut: &Rebut, models: &[&str]| {
+        let stopped = rebut.json(5, &[ASK, models, &["--max-calls", "1", "--json"]].concat());
+        stopped["debate_id"].as_str().expect("an id").to_owned()
+    };
+    let paid = open(&rebut, &["-m", "mine:small"]);
+    let two_gone = open(&rebut, &["-m", "mine:small", "-m", "effort=script:a.md"]);
+    let one_gone = open(&rebut, &["-m", "script:a.md", "-m", "effort=mine:small"]);
+    let free = open(&rebut, &["-m", "script:a.md"]);
+    rebut.set("MY_KEY", "");
+    for id in [&paid, &two_gone] {
+        let before = rebut.events(id).len();
+        let refused = rebut.run(&["resume", id, "--max-calls", "20"]);
+        assert_eq!(refused.code, 4, "{}", refused.stderr);
+        assert!(refused.stderr.contains("MY_KEY") && refused.stderr.contains("the debate stays open"), "{}", refused.stderr);
+        assert_eq!(rebut.events(id).len(), before, "nothing is recorded");
+    }
+    let all = rebut.run(&["resume", "--all", "--max-calls", "20"]);
+    assert_eq!(all.code, 1, "{}", all.stderr);
+    assert!(all.stderr.contains("2 of them could not be gone on with"), "{}", all.stderr);
+    for (id, missing) in [(&one_gone, 1), (&free, 0)] {
+        let ended = rebut.json(0, &["show", id, "--json"]);
+        assert_eq!((&ended["outcome"], ended["degraded"].as_array().map(Vec::len)), (&"consensus".into(), Some(missing)), "{ended:#}");
+    }
+    rebut.set("MY_KEY", "sk-mine-0123456789");
+    for id in [&paid, &two_gone] {
+        assert_eq!(rebut.json(0, &["resume", id, "--max-calls", "20", "--json"])["outcome"], "consensus");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -46,6 +46,17 @@ fn a_journal_replays_byte_for_byte_and_a_hole_in_it_is_found() {
     }
     assert_eq!(fresh.expect(0, &["ls", "--json"]).trim(), "[]", "nothing of it was taken in");
 
+    // What was changed in the database is not blamed on the rules, nor built upon.
+    let database = rusqlite::Connection::open(rebut.data().join("rebut.db")).expect("the database");
+    let changed = database.execute("UPDATE events SET data = replace(data, '0.8', '0.9') WHERE seq = 6", []).expect("valid SQL");
+    assert_eq!(changed, 1);
+    drop(database);
+    for args in [&["replay", &id][..], &["answer", &id, "A"]] {
+        let refused = rebut.run(args);
+        assert!(refused.code != 0 && refused.stderr.contains("damaged at event 6"), "{args:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains("rebut audit verify") && !refused.stderr.contains("rules changed"), "{}", refused.stderr);
+    }
+
     rebut.expect(0, &["rm", &id]);
     assert_eq!(rebut.run(&["show", &id]).code, 2);
     std::fs::remove_file(rebut.path("whole.ndjson")).expect("the export");

@@ -10,6 +10,8 @@ fn mistakes_are_named_with_a_way_out() {
     rebut.write("kind.toml", "[defaults]\npanel = \"auto\"\n\n[decide]\nmax_rounds = \"many\"\n");
     rebut.write("range.toml", "[decide]\ntimeout_per_judge = 0\n");
     rebut.write("bad.yaml", "debate_context:\n  question: x\n");
+    rebut.write("empty.yaml", "debate_context:\n  question_id:\n  question_text:\n  options:\n  spec_context:\n");
+    rebut.write("label.yaml", "debate_context:\n  question_text: Which?\n  options:\n  - id: A\n    label:\n");
     rebut.write("bad.md", "## recommend/risk\n!tiemout\n");
     rebut.write("good.md", &script(&[("*", &recommends("A"))]));
     rebut.write(".env", "TOKEN=1\n");
@@ -18,6 +20,7 @@ fn mistakes_are_named_with_a_way_out() {
     let rows: &[(&[&str], i32, &str)] = &[
         (&["decide"], 2, "what is the question?"),
         (&["decied", "Which one?"], 2, "did you mean `rebut decide`?"),
+        (&["decid", "q"], 2, "did you mean `rebut decide`?"),
         (&["triage", " "], 2, "what is the question?"),
         (&[ask, &["-m", "nosuch:x"]].concat(), 2, "unknown provider `nosuch`; models are written PROVIDER:MODEL. Known: anthropic"),
         (&[ask, &["-m", "script:good.md", "--feature-dir", "good.md"]].concat(), 1, "cannot create good.md/sadd"),
@@ -49,6 +52,8 @@ fn mistakes_are_named_with_a_way_out() {
         (&[ask, &["-c", ".env"]].concat(), 2, "looks like a file with secrets and is not sent"),
         (&[ask, &["-c", "deploy/server.pem"]].concat(), 2, "looks like a file with secrets"),
         (&["decide", "--from", "bad.yaml"], 2, "unknown field `question`"),
+        (&["decide", "--from", "empty.yaml"], 2, "what is the question?"),
+        (&["decide", "--from", "label.yaml"], 2, "label.yaml: "),
         (&["--config", "typo.toml", "ls"], 2, "typo.toml: line 3: unknown field `consensus_treshold`"),
         (&["--config", "typo.toml", "ls"], 2, "did you mean `consensus_threshold`?"),
         (&["config", "validate", "section.toml"], 2, "line 2, column 2"),
@@ -67,7 +72,7 @@ fn mistakes_are_named_with_a_way_out() {
         let output = rebut.run(args);
         assert_eq!((output.code, output.stdout.as_str()), (*code, ""), "{args:?}: {}", output.stderr);
         assert!(output.stderr.contains(says), "{args:?} should say {says:?}:\n{}", output.stderr);
-        assert!(!output.stderr.contains("TOKEN=1"), "{args:?}");
+        assert!(!output.stderr.contains("TOKEN=1") && !output.stderr.contains("Option<"), "{args:?}: {}", output.stderr);
     }
     assert_eq!(rebut.expect(0, &["ls", "--json"]).trim(), "[]", "none of these started a debate");
 }
@@ -87,6 +92,71 @@ fn a_way_out_fits_what_is_wrong() {
     let garbage = rebut.run(&["ls"]);
     assert_eq!(garbage.code, 1, "{}", garbage.stderr);
     assert!(garbage.stderr.contains("is not a database of rebut") && garbage.stderr.contains("--data DIR"), "{}", garbage.stderr);
+    rebut.write("file", "");
+    for (dir, says) in [("file", "file/rebut.db: Not a directory"), ("/proc/none", "/proc/none/rebut.db: ")] {
+        let refused = rebut.run(&["--data", dir, "ls"]);
+        assert_eq!(refused.code, 1, "{dir}: {}", refused.stderr);
+        assert!(
+            refused.stderr.contains(says) && refused.stderr.contains("name a directory you may write into"),
+            "{dir}: {}",
+            refused.stderr
+        );
+    }
+}
+
+/// A database of which pages are overwritten: whoever meets them says that it is damaged, and `doctor` looks for them.
+#[test]
+fn a_damaged_database_is_called_damaged() {
+    let rebut = Rebut::new();
+    rebut.user_config("");
+    rebut.write("debate.md", &script(&[("*", &recommends("A"))]));
+    rebut.expect(0, &case(&[]));
+    assert_eq!(rebut.json(4, &["doctor", "--json"])["store"]["problem"], serde_json::Value::Null);
+    let file = rebut.data().join("rebut.db");
+    let mut bytes = std::fs::read(&file).expect("the database");
+    // The first page tells the schema and stays.
+    bytes[4096..].fill(0xa5);
+    std::fs::write(&file, bytes).expect("the database");
+    let doctor = rebut.json(4, &["doctor", "--json"]);
+    assert!(doctor["store"]["problem"].as_str().is_some_and(|problem| problem.contains("damaged")), "{}", doctor["store"]);
+    assert!(rebut.expect(4, &["doctor", "--fix"]).contains("mv "));
+    let listed = rebut.run(&["ls"]);
+    assert!(listed.code == 1 && listed.stderr.contains("damaged beyond reading"), "{}", listed.stderr);
+    assert!(!listed.stderr.contains("free the disk"), "{}", listed.stderr);
+}
+
+/// What goes for good by its age is asked for first, and what is made beside is told.
+#[test]
+fn nothing_happens_behind_ones_back() {
+    let rebut = Rebut::new();
+    rebut.write("debate.md", &script(&[("*", &recommends("A"))]));
+    let made = rebut.run(&case(&["-o", "no/such/dir/x.md"]));
+    assert!(made.code == 0 && made.stderr.contains("made the directory no/such/dir"), "{}", made.stderr);
+    let refused = rebut.run(&["rm", "--older-than", "0"]);
+    assert!(
+        refused.code == 2 && refused.stderr.contains("this would remove 1 ended debate older than 0 days for good"),
+        "{}",
+        refused.stderr
+    );
+    assert!(refused.stderr.contains("--yes") && rebut.json(0, &["ls", "--json"]).as_array().is_some_and(|all| all.len() == 1));
+    assert!(rebut.expect(0, &["rm", "--older-than", "0", "--yes"]).starts_with("removed "));
+    rebut.expect(0, &["rm", "--older-than", "0"]);
+}
+
+/// A summary of any length is one short line on a terminal, and whole where it is asked for.
+#[test]
+fn long_words_are_shortened_and_said_to_be() {
+    let rebut = Rebut::new();
+    let long = format!(
+        r#"{{"option":"A","confidence":0.8,"summary":"{}","claims":["c"],"flips_if":"{}"}}"#,
+        "words ".repeat(10_000),
+        "if ".repeat(9000)
+    );
+    rebut.write("debate.md", &script(&[("recommend/risk", &long.replace("\"A\"", "\"B\"")), ("*", &long)]));
+    let text = rebut.expect(0, &case(&["--rounds", "1"]));
+    assert!(text.lines().all(|line| line.chars().count() < 800), "{} bytes", text.len());
+    assert!(text.contains("characters more: `rebut show ID --transcript`") && text.contains(" · ≤1 round · "), "{text}");
+    assert!(rebut.expect(0, &["show", "last", "--transcript"]).len() > 60_000);
 }
 
 #[test]

@@ -45,6 +45,7 @@ pub const FORMAT: Format = Format {
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: question::choices,
     foresee,
+    suffices,
     reading: None,
 };
 
@@ -266,6 +267,14 @@ impl<'a> Poll<'a> {
         let outcome = Outcome::with_result(ending, &stands, &result, stopped, self.debate.absences())?;
         Ok(Outcome { consensus_score: Some(tally.share), ..outcome })
     }
+}
+
+/// A quorum of answers, where the judges are asked in turn.
+fn suffices(config: &Value, agents: &[Agent], can_answer: &[bool]) -> bool {
+    let Ok(config) = Config::parse(config) else { return false };
+    let planned = config.planned(agents.len());
+    let answers = (0..planned).zip(can_answer.iter().cycle()).filter(|(_, can)| **can).count();
+    answers >= question::quorum(config.min_answers, planned)
 }
 
 fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {

@@ -40,6 +40,7 @@ pub const FORMAT: Format = Format {
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: question::choices,
     foresee: |_, _, agents| Ok(Foreseen::rounds(agents.len().min(1), 1, 1)),
+    suffices: crate::formats::anybody,
     reading: None,
 };
 

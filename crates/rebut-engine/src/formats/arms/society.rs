@@ -47,6 +47,7 @@ pub const FORMAT: Format = Format {
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: question::choices,
     foresee,
+    suffices,
     reading: None,
 };
 
@@ -273,6 +274,12 @@ impl<'a> Society<'a> {
         let outcome = Outcome::with_result(ending, &stands, &result, stopped, self.debate.absences())?;
         Ok(Outcome { consensus_score: Some(tally.share), ..outcome })
     }
+}
+
+/// A quorum of answers.
+fn suffices(config: &Value, agents: &[Agent], can_answer: &[bool]) -> bool {
+    let needed = Config::parse(config).map_or(1, |config| question::quorum(config.min_answers, agents.len()));
+    can_answer.iter().filter(|can| **can).count() >= needed
 }
 
 fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {

@@ -63,6 +63,7 @@ pub const FORMAT: Format = Format {
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices,
     foresee,
+    suffices,
     reading: Some(Reading { heading: reading::heading, lines: reading::lines, transcript: reading::transcript, shortfall: |_| None }),
 };
 
@@ -207,6 +208,12 @@ fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, Stri
 fn choices(view: &View) -> Vec<(String, String)> {
     let found = view.outcome.as_ref().and_then(|outcome| result::ChallengeResult::read(&outcome.result));
     found.map(|result| result.choices()).unwrap_or_default()
+}
+
+/// The proposer, and enough challengers.
+fn suffices(config: &Value, _: &[Agent], can_answer: &[bool]) -> bool {
+    let needed = Config::parse(config).map_or(1, |config| config.min_challengers.max(1));
+    can_answer.split_first().is_some_and(|(proposer, others)| *proposer && others.iter().filter(|can| **can).count() >= needed)
 }
 
 fn foresee(_: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {

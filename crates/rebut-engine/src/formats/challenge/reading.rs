@@ -18,7 +18,10 @@ use std::fmt::Write;
 /// What of its settings matters to a reader.
 pub fn heading(started: &Started) -> String {
     let challengers = started.agents.len().saturating_sub(1);
-    let rounds = Config::parse(&started.config).map_or_else(|_| String::new(), |config| format!(" · ≤{} rounds", config.max_rounds));
+    let rounds = Config::parse(&started.config).map_or_else(
+        |_| String::new(),
+        |config| format!(" · ≤{} round{}", config.max_rounds, if config.max_rounds == 1 { "" } else { "s" }),
+    );
     format!("{challengers} challenger{}{rounds}", if challengers == 1 { "" } else { "s" })
 }
 

@@ -114,6 +114,11 @@ impl Default for Config {
 }
 
 impl Config {
+    /// How many of so many judges must answer.
+    pub fn quorum(&self, judges: usize) -> usize {
+        if self.min_judges == 0 { judges / 2 + 1 } else { self.min_judges }
+    }
+
     /// Reads settings and checks their ranges.
     pub fn parse(config: &Value) -> Result<Self, String> {
         let config = Self::deserialize(config).map_err(|error| format!("decide: {error}"))?;
@@ -176,7 +181,7 @@ impl Case {
 
     /// How many judges must answer.
     pub fn quorum(&self) -> usize {
-        if self.config.min_judges == 0 { self.judges / 2 + 1 } else { self.config.min_judges }
+        self.config.quorum(self.judges)
     }
 
     /// An option by its id.

@@ -45,6 +45,7 @@ pub const FORMAT: Format = Format {
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices,
     foresee,
+    suffices,
     reading: None,
 };
 
@@ -130,6 +131,12 @@ fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, Stri
 
 fn choices(view: &View) -> Vec<(String, String)> {
     case::options_of(view).into_iter().map(|choice| (choice.id, choice.label)).collect()
+}
+
+/// A quorum of judges.
+fn suffices(config: &Value, agents: &[Agent], can_answer: &[bool]) -> bool {
+    let needed = Config::parse(config).map_or(1, |config| config.quorum(agents.len()));
+    can_answer.iter().filter(|can| **can).count() >= needed
 }
 
 fn foresee(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {

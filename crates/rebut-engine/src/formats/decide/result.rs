@@ -91,7 +91,7 @@ pub fn of(case: &Case, ledger: &Ledger, tally: &Tally, absences: &[Absence], sav
                 let first = ledger_first(ledger, &position.turn);
                 let moved = first.filter(|first| Some(first) != position.counted.as_ref());
                 let note = moved.map(|first| format!(" (changed from {first})")).unwrap_or_default();
-                format!("Option {} - {}{note}", counted(position), last_word(position))
+                format!("Option {} - {}{note}", counted(position), position.last_word())
             }),
             change_log: changes(ledger),
         }),
@@ -102,7 +102,7 @@ pub fn of(case: &Case, ledger: &Ledger, tally: &Tally, absences: &[Absence], sav
             confidence: "REQUIRES_INPUT".to_owned(),
             distribution: tally.distribution.clone(),
             perspectives: perspectives(ledger, absences, "_favors", |position| {
-                format!("Option {} - \"{}\"\n", counted(position), last_word(position))
+                format!("Option {} - \"{}\"\n", counted(position), position.last_word())
             }),
             user_prompt: user_prompt(case),
             saved,
@@ -181,17 +181,6 @@ fn absence_note(absence: &Absence) -> String {
 fn ledger_first(ledger: &Ledger, turn: &str) -> Option<String> {
     let (_, positions) = ledger.history().find(|(_, positions)| positions.iter().any(|(_, position)| *position.turn == *turn))?;
     positions.first().and_then(|(_, position)| position.counted.clone())
-}
-
-/// What a judge said last; a change that does not count is told apart from what counts.
-fn last_word(position: &Position) -> String {
-    let summary = clean::on_one_line(&position.summary);
-    match &position.option {
-        Some(option) if position.option != position.counted => {
-            format!("{summary} [said for {option}, without naming what convinced it: not counted]")
-        }
-        _ => summary,
-    }
 }
 
 fn counted(position: &Position) -> &str {

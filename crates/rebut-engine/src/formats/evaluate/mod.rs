@@ -56,6 +56,7 @@ pub const FORMAT: Format = Format {
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: |_| Vec::new(),
     foresee,
+    suffices,
     reading: Some(reading::READING),
 };
 
@@ -215,6 +216,12 @@ fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, Stri
 
 fn lacks_scores(input: &Input, topics: &[Topic]) -> bool {
     categories(topics).iter().any(|category| !input.scores.contains_key(*category))
+}
+
+/// Both sides and the arbiter: without one of them every topic is skipped.
+fn suffices(_: &Value, agents: &[Agent], can_answer: &[bool]) -> bool {
+    let is_there = |role: &&str| agents.iter().zip(can_answer).any(|(agent, can)| *agent.role == **role && *can);
+    ["advocate", "challenger", "arbiter"].iter().all(is_there)
 }
 
 fn foresee(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {

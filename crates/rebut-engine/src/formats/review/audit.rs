@@ -3,16 +3,18 @@
 
 use super::{
     operations::{Dropped, Operation},
+    replies::Verdict,
     result::ReviewResult,
 };
 use crate::{
-    facts::Conflict,
+    facts::{Conflict, Ruling},
     model::Usage,
+    reply::extract,
     view::{TurnState, TurnView, View},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// One review as it is kept for learning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -138,6 +140,34 @@ pub fn audit_entry(view: &View) -> Option<AuditEntry> {
         cost: cost_of(view, |_| true),
         debate_log,
     })
+}
+
+/// The log of a review's debate with the judge's scores as they were given: the record has them rounded, and a mean of rounded ones would be
+/// rounded twice.
+pub fn exact_log(view: &View) -> Option<DebateLog> {
+    let mut log = audit_entry(view)?.debate_log?;
+    for (pair, feedback) in log.pairs.iter().zip(log.judge_feedback.chunks_mut(2)) {
+        let is_on = |ruling: &&Arc<Ruling>| {
+            let about = ruling.about.split_once(' ').map(|(_, about)| about);
+            about == Some(&*pair.conflict) && ruling.sides == [pair.role_a.clone(), pair.role_b.clone()]
+        };
+        let Some(id) = view.verdicts.iter().find(is_on).and_then(|ruling| ruling.about.split(' ').next()) else { continue };
+        let [Some(forwards), Some(backwards)] = ["forwards", "backwards"].map(|order| verdict_of(view, &format!("judge {id} {order}/")))
+        else {
+            continue;
+        };
+        let scores = [[forwards.first.score(), backwards.second.score()], [forwards.second.score(), backwards.first.score()]];
+        for (side, [one, other]) in feedback.iter_mut().zip(scores) {
+            side.argument_quality_score = f64::midpoint(one, other);
+        }
+    }
+    Some(log)
+}
+
+/// The judge's words at a turn that begins so, after its clarification if there was one.
+fn verdict_of(view: &View, turn: &str) -> Option<Verdict> {
+    let said = view.turns.iter().rev().filter(|known| known.turn.starts_with(turn));
+    said.into_iter().find_map(|known| extract::<Verdict>(&known.text, &|_| Ok(())).ok()).map(|found| found.reply)
 }
 
 fn is_of_the_debate(turn: &TurnView) -> bool {

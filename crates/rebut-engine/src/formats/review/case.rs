@@ -196,6 +196,11 @@ impl Default for DebateConfig {
 }
 
 impl Config {
+    /// How many of so many reviewers must answer.
+    pub fn quorum(&self, reviewers: usize) -> usize {
+        if self.min_reviewers == 0 { reviewers / 2 + 1 } else { self.min_reviewers }
+    }
+
     /// Reads settings and checks their ranges.
     pub fn parse(config: &Value) -> Result<Self, String> {
         let config = Self::deserialize(config).map_err(|error| format!("review: {error}"))?;
@@ -256,7 +261,7 @@ impl Case {
 
     /// How many of so many reviewers must answer.
     pub fn quorum(&self, reviewers: usize) -> usize {
-        if self.config.min_reviewers == 0 { reviewers / 2 + 1 } else { self.config.min_reviewers }
+        self.config.quorum(reviewers)
     }
 
     /// The blind question to a reviewer.

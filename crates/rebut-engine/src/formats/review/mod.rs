@@ -13,7 +13,7 @@ pub mod reading;
 pub mod replies;
 pub mod result;
 
-pub use audit::{AuditEntry, DebateLog, audit_entry};
+pub use audit::{AuditEntry, DebateLog, audit_entry, exact_log};
 pub use case::{Case, Config, DebateConfig, EDITOR, Input, JUDGE, TextKind, is_reviewer};
 pub use operations::{Operation, OperationKind, Severity};
 pub use result::ReviewResult;
@@ -67,6 +67,7 @@ pub const FORMAT: Format = Format {
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: |_| Vec::new(),
     foresee,
+    suffices,
     reading: Some(Reading { heading: reading::heading, lines: reading::lines, transcript: reading::transcript, shortfall: |_| None }),
 };
 
@@ -188,6 +189,13 @@ fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, Stri
         return Err("the debate needs a judge: add an agent with the role `judge`, or leave debate.enabled false".to_owned());
     }
     Ok(input.title)
+}
+
+/// A quorum of reviewers; the text need not be revised.
+fn suffices(config: &Value, agents: &[Agent], can_answer: &[bool]) -> bool {
+    let reviewers: Vec<bool> = agents.iter().zip(can_answer).filter(|(agent, _)| is_reviewer(agent)).map(|(_, can)| *can).collect();
+    let needed = Config::parse(config).map_or(1, |config| config.quorum(reviewers.len()));
+    reviewers.iter().filter(|can| **can).count() >= needed
 }
 
 fn foresee(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {

@@ -147,6 +147,13 @@ pub struct Operation {
     pub confidence: f64,
 }
 
+impl Operation {
+    /// Whether it rests on a quotation that does not stand in the text.
+    pub fn misquotes(&self) -> bool {
+        !self.verified && !self.evidence.is_empty()
+    }
+}
+
 /// An operation that stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Merged {

@@ -126,10 +126,10 @@ fn merged_line(result: &ReviewResult) -> String {
 }
 
 fn operation_line(merged: &Merged, spot: Option<Spot>) -> String {
-    let Operation { kind, severity, target, text, rationale, evidence, verified, .. } = &merged.operation;
+    let Operation { kind, severity, target, text, rationale, .. } = &merged.operation;
     let place = spot.map(|spot| format!(" {}", place_words(&spot))).unwrap_or_default();
     let says = if text.trim().is_empty() { rationale } else { text };
-    let unverified = if !*verified && !evidence.is_empty() { " (quotes what is not there)" } else { "" };
+    let unverified = if merged.operation.misquotes() { " (quotes what is not there)" } else { "" };
     let by = merged.proposed_by.join(", ");
     let says = on_one_line(says);
     format!("  {:<9} {}{} {target}{place}: {}{unverified} [{by}]", severity.as_str(), kind.row().sign, kind.name(), shortened(&says, 110))

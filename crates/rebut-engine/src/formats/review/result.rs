@@ -200,6 +200,11 @@ impl ReviewResult {
         self.merged.iter().map(|merged| merged.operation.severity).max()
     }
 
+    /// The worst severity among those that do not rest on an invented quotation.
+    pub fn worst_shown(&self) -> Option<Severity> {
+        self.merged.iter().filter(|merged| !merged.operation.misquotes()).map(|merged| merged.operation.severity).max()
+    }
+
     /// The result in one sentence.
     pub fn summary(&self) -> String {
         let conflicts = counted(self.conflicts.len(), "conflict");

@@ -101,6 +101,7 @@ pub const FORMAT: Format = Format {
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: |_| Vec::new(),
     foresee,
+    suffices: super::anybody,
     reading: Some(reading::READING),
 };
 

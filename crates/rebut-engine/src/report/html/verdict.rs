@@ -22,6 +22,7 @@ fn face(format: &str, outcome: &Outcome, decides: bool) -> (&'static str, String
         Ending::Consensus | Ending::Majority | Ending::Completed => ("card good", format!("✓ {word}")),
         Ending::Contested => ("card attention", "⚖ CONTESTED: a person must choose".to_owned()),
         Ending::Stopped => ("card attention", "▮ STOPPED at a limit".to_owned()),
+        Ending::Redacted => ("card attention", "▮ REDACTED".to_owned()),
         Ending::NoQuorum | Ending::Failed | Ending::NoModel | Ending::Rejected | Ending::Cancelled => ("card bad", format!("✕ {word}")),
     }
 }
@@ -158,7 +159,7 @@ fn holds(page: &mut Markup, place: usize, agent: &str, position: &Position) {
     page.within("li", &[], |page| {
         named(page, place, agent);
         let held = position.counted.as_deref().unwrap_or("nothing");
-        page.line(&format!(" holds {held} ({:.2}): {}", position.confidence, position.summary));
+        page.line(&format!(" holds {held} ({:.2}): {}", position.confidence, position.last_word()));
     });
 }
 

@@ -39,7 +39,7 @@ fn check_unchanged(view: &View, file: &Path) -> Result<(), CliError> {
         Err(error) => return Err(CliError::file("read", file, &error)),
         // A link may lead to anything; what it leads to is not looked at.
         Ok(found) if !found.is_file() => None,
-        Ok(_) => Some(std::fs::read(file).map_err(|error| CliError::file("read", file, &error))?),
+        Ok(_) => Some(crate::reading::bytes(file)?),
     };
     let is_ours = held.is_some_and(|held| view.code.iter().any(|code| as_file(&code.code).as_bytes() == held));
     if is_ours {

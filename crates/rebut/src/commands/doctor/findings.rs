@@ -125,6 +125,20 @@ pub struct Store {
     pub seal: Option<String>,
 }
 
+impl Store {
+    /// Reads the whole database, and says so if it is damaged.
+    pub async fn check(&mut self, app: &App) {
+        if self.problem.is_some() {
+            return;
+        }
+        self.problem = match SqliteStore::open(&app.place.database()) {
+            Ok(store) => store.check().await.err(),
+            Err(error) => Some(error),
+        }
+        .map(|error| error.to_string());
+    }
+}
+
 impl Findings {
     /// Looks around. Agent programs are asked for their version, servers without a key for their models.
     pub async fn gather(app: &App, registry: &Registry) -> Result<Self, CliError> {

@@ -7,8 +7,17 @@ use rebut_models::cli;
 pub fn commands(findings: &Findings) -> Vec<String> {
     let mut all = Vec::new();
     if findings.store.problem.is_some() {
-        let dir = quoted(&findings.store.dir.display().to_string());
-        all.push(format!("mkdir -p {dir} && chmod u+rwx {dir}"));
+        let (dir, database) = (&findings.store.dir, findings.store.dir.join("rebut.db"));
+        let name = |path: &std::path::Path| quoted(&path.display().to_string());
+        all.push(match (database.is_file(), dir.is_dir() || !dir.exists()) {
+            (true, _) => format!(
+                "mv {} {}   # keep it: sqlite3 can often recover what is in it",
+                name(&database),
+                name(&database.with_extension("damaged"))
+            ),
+            (false, true) => format!("mkdir -p {0} && chmod u+rwx {0}", name(dir)),
+            (false, false) => "rebut --data DIR …   # what is named there is no directory".to_owned(),
+        });
     }
     all.extend(refused_keys(findings));
     all.extend(findings.clis.iter().filter(|cli| cli.signed_in == Some(false)).filter_map(|cli| login(&cli.hint)));

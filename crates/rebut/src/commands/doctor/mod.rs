@@ -21,6 +21,7 @@ pub async fn run(global: &GlobalArgs, args: DoctorArgs) -> Result<u8, CliError> 
     app.clear_left();
     let registry = app.registry()?;
     let mut findings = Findings::gather(&app, &registry).await?;
+    findings.store.check(&app).await;
     if args.deep {
         findings.probes = Some(deep::probe(&registry, &findings.to_probe(), &app.scrubber(&registry)).await);
     }

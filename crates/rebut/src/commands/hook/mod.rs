@@ -86,7 +86,9 @@ fn read(moment: Moment) -> Result<Told, CliError> {
     if moment == Moment::Skill && serde_json::from_slice::<Told>(&text).is_err() {
         return Ok(Told { prompt: String::from_utf8_lossy(&text).into_owned(), ..Told::default() });
     }
-    serde_json::from_slice(&text).map_err(|error| CliError::failed(format!("what the host said is not as expected: {error}")))
+    // Through an object: a list would pass for one in which everything is left out.
+    let said = serde_json::from_slice(&text).and_then(|said: serde_json::Map<_, _>| Told::deserialize(serde_json::Value::Object(said)));
+    said.map_err(|error| CliError::failed(format!("what the host said is not as expected: {error}")))
 }
 
 /// The flags of a run that nobody watches and that may be elsewhere soon.
@@ -138,7 +140,7 @@ async fn reviewed(global: &GlobalArgs, hook: &HookSection, (host, moment): (&Hos
     let Some(result) = review(&app, hook, input).await? else { return Ok(0) };
     let words = words(&result);
     // Whoever asked by a skill reads the answer anyway.
-    let blocks = hook.block && moment != Moment::Skill && result.worst().is_some_and(|worst| worst >= hook.fail_on);
+    let blocks = hook.block && moment != Moment::Skill && result.worst_shown().is_some_and(|worst| worst >= hook.fail_on);
     match (blocks, result.merged.is_empty()) {
         (_, true) if moment != Moment::Skill => Ok(0),
         (true, _) => {
@@ -195,7 +197,8 @@ fn words(result: &ReviewResult) -> String {
         let place =
             if operation.location.is_empty() { String::new() } else { format!(" at {}", shortened(&on_one_line(&operation.location), 80)) };
         let (target, text) = (on_one_line(&operation.target), on_one_line(&operation.text));
-        let said = format!("{}{place}: {}", shortened(&target, 80), shortened(&text, 240));
+        let misquotes = if operation.misquotes() { " (quotes what is not there)" } else { "" };
+        let said = format!("{}{place}: {}{misquotes}", shortened(&target, 80), shortened(&text, 240));
         lines.push(format!("- [{}] {}: {said}", operation.severity.as_str(), operation.by));
     }
     if found.len() > MOST_FINDINGS {

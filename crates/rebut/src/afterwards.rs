@@ -1,0 +1,150 @@
+//! What a command was to do when its debate has ended: files to write, and what its exit code hangs on. It is kept beside the database while the
+//! debate is open, so that `resume` does the same. Not in the journal: it names places of this machine, and a journal may come from anywhere.
+
+use crate::{
+    app::App,
+    cli::OutputArgs,
+    commands::{ask, evaluate, review, solve},
+    error::CliError,
+    output, replacing,
+};
+use rebut_engine::{DebateId, Desk, Running, Start, formats::review::Severity, outcome::Ending};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The exit code of a debate that ended well, but not well enough for what was asked.
+const HELD_BACK: u8 = 6;
+
+/// What is to be done. Every path is absolute once it is kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Afterwards {
+    /// Files to write, each in the form of its ending.
+    pub output: Vec<PathBuf>,
+    /// Whether ends that are no errors give 0.
+    pub exit_zero: bool,
+    /// Where each judge's words go.
+    pub feature_dir: Option<PathBuf>,
+    /// Where a review's files go.
+    pub write: Option<PathBuf>,
+    /// From which severity on a review's findings hold it back.
+    pub worst: Option<Severity>,
+    /// Where an evaluation's files go.
+    pub analysis: Option<PathBuf>,
+    /// The total an evaluation must reach.
+    pub least: Option<f64>,
+    /// Where the code that won goes.
+    pub code: Option<PathBuf>,
+    /// Whether it may take the place of something else.
+    pub force: bool,
+    /// The arm to compare with. Only the command itself runs it.
+    pub baseline: Option<String>,
+}
+
+impl Afterwards {
+    /// What the flags of every command ask for.
+    pub fn of(output: &OutputArgs) -> Self {
+        Self { output: output.output.clone(), exit_zero: output.exit_zero, ..Self::default() }
+    }
+
+    /// Starts a debate after writing down what is to be done at its end.
+    pub async fn start(&self, app: &App, desk: &Desk, start: Start) -> Result<Running, CliError> {
+        self.start_as(app, desk, DebateId::new(), start).await
+    }
+
+    /// The same under an id that is known before.
+    pub async fn start_as(&self, app: &App, desk: &Desk, id: DebateId, start: Start) -> Result<Running, CliError> {
+        self.remember(app, id)?;
+        match desk.start_as(id, start).await {
+            Ok(running) => Ok(running),
+            Err(error) => {
+                forget(app, id)?;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Writes it down for a debate that is open.
+    pub fn remember(&self, app: &App, id: DebateId) -> Result<(), CliError> {
+        if *self == Self::default() {
+            return Ok(());
+        }
+        let text = serde_json::to_string(&self.settled()?).map_err(|error| CliError::failed(error.to_string()))?;
+        replacing::replace(&app.place.afterwards(id), text.as_bytes())
+    }
+
+    /// What is still to be done for a debate; nothing for one that needs nothing, or was begun elsewhere.
+    pub fn recall(app: &App, id: DebateId) -> Result<Option<Self>, CliError> {
+        let path = app.place.afterwards(id);
+        match std::fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| {
+                CliError::failed(format!("{} cannot be read: {error}", path.display())).hint("remove it to go on without what it asks for")
+            }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(CliError::file("read", &path, &error)),
+        }
+    }
+
+    /// This, and what is asked for now. Gives the flags to follow the run with, too.
+    pub fn with(mut self, now: &OutputArgs) -> Result<(Self, OutputArgs), CliError> {
+        let new = Self::of(now).settled()?;
+        self.output.extend(new.output.into_iter().filter(|file| !self.output.contains(file)).collect::<Vec<_>>());
+        self.exit_zero |= new.exit_zero;
+        let flags = OutputArgs { output: self.output.clone(), exit_zero: self.exit_zero, ..now.clone() };
+        Ok((self, flags))
+    }
+
+    /// Whether all of it can be done, before anybody is asked and paid.
+    pub fn check(&self, format: &str) -> Result<(), CliError> {
+        output::check_files(&OutputArgs { output: self.output.clone(), ..OutputArgs::default() }, format)?;
+        let words = self.feature_dir.as_deref().map(output::judges_dir);
+        [words.as_ref(), self.write.as_ref(), self.analysis.as_ref()].into_iter().flatten().try_for_each(|dir| replacing::check_dir(dir))
+    }
+
+    /// Does it when the debate has ended, but for the files that were written with its result. `code` is the exit code so far.
+    pub async fn finish(&self, app: &App, desk: &Desk, id: DebateId, code: u8) -> Result<u8, CliError> {
+        let view = desk.view(id).await?;
+        let Some(outcome) = &view.outcome else { return Ok(code) };
+        if let Some(dir) = &self.feature_dir {
+            ask::write_words(app, &view, dir)?;
+        }
+        if let Some(dir) = &self.write {
+            review::write_files(app, &view, dir)?;
+        }
+        if let Some(dir) = &self.analysis {
+            evaluate::write(app, desk, &view, dir).await?;
+        }
+        if let Some(file) = &self.code {
+            solve::write_code(&view, file, self.force, app.global.quiet)?;
+        }
+        // Nobody goes on with it any more.
+        if outcome.outcome != Ending::Stopped {
+            forget(app, id)?;
+        }
+        let passes = code != 0 || (review::passes(&view, self.worst) && evaluate::passes(&view, self.least));
+        Ok(if passes || self.exit_zero { code } else { HELD_BACK })
+    }
+
+    /// Paths as they are meant here, for whoever goes on from elsewhere.
+    fn settled(&self) -> Result<Self, CliError> {
+        let absolute = |path: &Path| std::path::absolute(path).map_err(|error| CliError::file("find", path, &error));
+        let all = |path: &Option<PathBuf>| path.as_deref().map(absolute).transpose();
+        Ok(Self {
+            output: self.output.iter().map(|file| absolute(file)).collect::<Result<_, _>>()?,
+            feature_dir: all(&self.feature_dir)?,
+            write: all(&self.write)?,
+            analysis: all(&self.analysis)?,
+            code: all(&self.code)?,
+            ..self.clone()
+        })
+    }
+}
+
+/// Takes away what was written down for a debate, if anything was.
+pub fn forget(app: &App, id: DebateId) -> Result<(), CliError> {
+    let path = app.place.afterwards(id);
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(CliError::file("remove", &path, &error)),
+        _ => Ok(()),
+    }
+}
