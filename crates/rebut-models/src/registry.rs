@@ -229,7 +229,7 @@ impl Registry {
         let mut known: Vec<&str> = self.endpoints.keys().chain(self.others.keys()).map(String::as_str).chain(["script"]).collect();
         known.sort_unstable();
         known.dedup();
-        let meant = self.offering(name).map(|provider| format!("{provider}:{name}"));
+        let meant = if name.contains(':') { None } else { self.offering(name) }.map(|provider| format!("{provider}:{name}"));
         let meant = meant.or_else(|| nearest(provider, known.iter().copied()).map(str::to_owned));
         let meant = meant.map(|meant| format!("; did you mean `{meant}`?"));
         let meant = meant.unwrap_or_else(|| "; models are written PROVIDER:MODEL.".to_owned());

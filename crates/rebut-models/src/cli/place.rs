@@ -133,8 +133,12 @@ pub(super) fn remove(root: &Path) {
 /// A fresh directory, for its owner only, and the lock on it. Whoever clears up may meet it before it is locked; then another is made.
 fn make_locked(temp: &Path) -> io::Result<(PathBuf, Option<File>)> {
     let prefix = prefix_of(std::process::id());
+    let mut maker = tempfile::Builder::new();
+    maker.prefix(&prefix);
+    #[cfg(unix)]
+    maker.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
     for _ in 0..10 {
-        let root = tempfile::Builder::new().prefix(&prefix).tempdir_in(temp)?.keep();
+        let root = maker.tempdir_in(temp)?.keep();
         let file = match File::open(&root) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(_) => return Ok((root, None)),

@@ -97,7 +97,10 @@ fn agent_programs_do_not_outlive_rebut() {
                 kill_keeper_of(run.pid());
             }
             run.kill();
-            // With a keeper it may be over by now, or be under way.
+            if how == "killed" {
+                pipe.read_to_string(&mut said).expect("the end of the pipe, which its keeper brings about");
+            }
+            // Then the directory may be gone by now, or be on its way.
             let next = rebut.run(&["doctor"]);
             let cleared = next.stderr.contains("cleared up: what agent programs of a process that was killed had left (1 calls)");
             assert!(cleared || how == "killed", "{}", next.stderr);
