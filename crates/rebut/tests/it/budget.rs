@@ -102,9 +102,6 @@ async fn a_debate_stopped_at_a_cap_goes_on_to_the_same_end() {
         let command = go_on(&stopped);
         assert_eq!((command.len(), command[2].as_str()), (4, flag), "{command:?}");
         assert_eq!(rebut.run(&["show", &command[1]]).code, 0);
-        if let ("--max-cost", Ok(suggested), Ok(cap @ 0.01..)) = (flag, command[3].parse::<f64>(), cap.parse::<f64>()) {
-            assert!(suggested < 4.0 * cap, "${cap} was nearly enough, ${suggested} is proposed");
-        }
         // What is suggested is enough.
         let args: Vec<&str> = command.iter().map(String::as_str).chain(["--json"]).collect();
         let ended = rebut.json(0, &args);

@@ -51,7 +51,7 @@ fn a_journal_replays_byte_for_byte_and_a_hole_in_it_is_found() {
     let changed = database.execute("UPDATE events SET data = replace(data, '0.8', '0.9') WHERE seq = 6", []).expect("valid SQL");
     assert_eq!(changed, 1);
     drop(database);
-    for args in [&["replay", &id][..], &["answer", &id, "A"]] {
+    for args in [&["replay", &id][..], &["note", &id, "x"]] {
         let refused = rebut.run(args);
         assert!(refused.code != 0 && refused.stderr.contains("damaged at event 6"), "{args:?}: {}", refused.stderr);
         assert!(refused.stderr.contains("rebut audit verify") && !refused.stderr.contains("rules changed"), "{}", refused.stderr);
