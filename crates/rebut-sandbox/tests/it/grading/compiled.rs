@@ -62,11 +62,13 @@ async fn what_does_not_hold_says_why() {
     }
 }
 
+/// The language, the tests, their style, what comes of it.
+type Listing<'a> = (&'a str, &'a str, Option<Style>, Result<usize, &'a str>);
+
 #[tokio::test]
 async fn tests_are_listed_without_any_code() {
     let sandbox = sandbox();
-    // The language, the tests, their style, what comes of it.
-    let rows: &[(&str, &str, Option<Style>, Result<usize, &str>)] = &[
+    let rows: &[Listing<'_>] = &[
         ("python", "assert f(1)\nx = 1\nfor i in x: f(i)\n", None, Ok(2)),
         ("python", "x = 1", None, Err("no test was found")),
         ("python", "assert f(", None, Err("cannot be read: SyntaxError")),

@@ -54,7 +54,8 @@ async fn one_that_hangs_or_dies_leaves_the_others() {
 async fn what_fails_at_the_top_level_is_no_pass() {
     use TestVerdict::{Error, Fail, Pass};
     let sandbox = sandbox();
-    let code = "function f(x) { if (x === 9) throw new TypeError('nine'); if (x === 8) process.exit(0); return x }\nconst later = async (x) => x;\nmodule.exports = { f, later };\n";
+    let code = "function f(x) { if (x === 9) throw new TypeError('nine'); if (x === 8) process.exit(0); return x }\n\
+                const later = async (x) => x;\nmodule.exports = { f, later };\n";
     let rows: &[(&str, TestVerdict)] = &[
         ("for (let i = 0; i < 5; i++) assert.equal(f(i), i + 1);", Fail),
         ("for (const i of [1, 2]) {\n  assert.equal(f(i), 1);\n}", Fail),
@@ -97,8 +98,10 @@ async fn what_fails_at_the_top_level_is_no_pass() {
 #[tokio::test]
 async fn an_object_of_the_code_decides_nothing_as_plain_data() {
     use TestVerdict::{Fail, Pass};
-    let code = "class Any { [Symbol.toPrimitive]() { return 4 } }\nconst a = () => new Any();\nconst b = () => ({ valueOf() { return 4 }, toString() { return 'b' } });\n\
-                const c = () => Object.assign(() => 1, { [Symbol.toPrimitive]: () => 4 });\nconst d = () => Object.assign(new Error('d'), { valueOf() { return 4 } });\n\
+    let code = "class Any { [Symbol.toPrimitive]() { return 4 } }\nconst a = () => new Any();\n\
+                const b = () => ({ valueOf() { return 4 }, toString() { return 'b' } });\n\
+                const c = () => Object.assign(() => 1, { [Symbol.toPrimitive]: () => 4 });\n\
+                const d = () => Object.assign(new Error('d'), { valueOf() { return 4 } });\n\
                 module.exports = { Any, a, b, c, d };\n";
     let rows: &[(&str, TestVerdict)] = &[
         ("assert.equal(a(), 4)", Fail),
