@@ -58,7 +58,7 @@ mod tests {
             ("both onto the same", &[("r/a", claude, gpt), ("r/b", gemini, "openrouter:openai/gpt-4o")], &[true, true]),
             ("onto one that was left", &[("r/a", claude, gpt), ("r/b", gpt, gemini)], &[false, false]),
             ("onto one who is missing", &[("r/a", claude, gpt), ("r/c", gemini, gemini)], &[false]),
-            ("in another round", &[("r 1/b", gemini, gpt), ("r 2/a", claude, gpt), ("r 2/b", gemini, gemini)], &[false, true]),
+            ("in another round", &[("r 1/b", gemini, gpt), ("r 2/a", claude, gpt), ("r 2/b", gemini, gemini)], &[true, false]),
             ("alone at its step", &[("argue/a", claude, gpt), ("answer/b", gpt, gpt)], &[true]),
             ("no models", &[("r/a", claude, "script:s.md"), ("r/b", "script:s.md", "script:s.md")], &[false]),
         ];

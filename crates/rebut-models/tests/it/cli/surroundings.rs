@@ -170,7 +170,11 @@ async fn a_call_is_readable_by_its_owner_only() {
     let bench = Bench::new();
     bench.program(
         "echo",
-        &format!("[ \"$1\" = --version ] && exit\nstat -c '%a %n' .. . ../home ../tmp ../schema.json ../home/.echo ../home/.echo/s > {}\necho hello", bench.path("seen/modes").display()),
+        &format!(
+            "[ \"$1\" = --version ] && exit\n\
+             stat -c '%a %n' .. . ../home ../tmp ../schema.json ../home/.echo ../home/.echo/s > {}\necho hello",
+            bench.path("seen/modes").display()
+        ),
     );
     let more = "home = 'own'\nfiles = { '~/.echo/s' = 'x' }";
     let config = format!("{}{more}", ECHO.replace("['--', '{prompt}']", "['--schema', '{schema_file}']"));
