@@ -120,7 +120,10 @@ fn printed(code: &str, is_terminal: bool) -> String {
 
 fn document(view: &View, chosen: &CodeRecorded) -> Value {
     let tests = |tests: Option<TestCount>| tests.map(|tests| json!({"passed": tests.passed, "total": tests.total}));
-    let version = |code: &Arc<CodeRecorded>| json!({"version": code.version, "candidate": code.candidate, "tests": tests(code.tests), "lints": code.metrics.lints});
+    let version = |code: &Arc<CodeRecorded>| {
+        let lints = code.metrics.lints;
+        json!({"version": code.version, "candidate": code.candidate, "tests": tests(code.tests), "lints": lints})
+    };
     let versions = view.code.iter().map(version);
     json!({
         "debate_id": view.id,
