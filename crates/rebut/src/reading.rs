@@ -1,4 +1,4 @@
-//! Reading the files that a user names: regular files of bounded size that hold text; `-` is standard input where that is offered.
+//! Reading the files that a user names: so much of them at most, and text; `-` is standard input where that is offered.
 
 use crate::error::CliError;
 use std::{
@@ -28,15 +28,11 @@ pub fn stdin() -> Result<String, CliError> {
 /// The largest file that is read.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// The bytes of a file that a user named. A pipe or a device is not opened: it might never end, or never begin.
+/// The bytes of a file that a user named. It may be a pipe, as a shell's `<(…)` is; one that never ends is left at the bound.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, CliError> {
     let failed = |error: std::io::Error| CliError::file("read", path, &error);
-    let kind = fs::metadata(path).map_err(failed)?;
-    if !kind.is_file() {
-        let what = if kind.is_dir() { "a folder" } else { "no regular file" };
-        return Err(
-            CliError::usage(format!("cannot read {}: it is {what}", path.display())).hint("name a file; copy what a pipe holds into one")
-        );
+    if fs::metadata(path).map_err(failed)?.is_dir() {
+        return Err(CliError::usage(format!("cannot read {}: it is a folder", path.display())).hint("name a file"));
     }
     bounded(File::open(path).map_err(failed)?, &path.display().to_string(), failed)
 }

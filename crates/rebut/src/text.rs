@@ -26,7 +26,7 @@ pub const TOPIC_CHARS: usize = 200;
 pub fn result(view: &View, kept: bool, go_on: Option<&str>, paint: Paint) -> String {
     let mut text = String::new();
     let Some(started) = &view.started else { return text };
-    let _ = writeln!(text, "{}  {}", paint.strong(&brief(&started.topic)), paint.faint(&heading(started)));
+    let _ = writeln!(text, "{}  {}", paint.strong(&shortened(&on_one_line(&started.topic), TOPIC_CHARS)), paint.faint(&heading(started)));
     if started.rehearsal {
         let _ = writeln!(text, "{}", paint.attention(REHEARSAL));
     }

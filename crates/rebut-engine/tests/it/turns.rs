@@ -2,9 +2,10 @@
 
 use crate::kernel::case;
 use rebut_engine::{
-    DebateId, Desk, DeskOptions, Start,
+    DebateId, Desk, DeskOptions, More, Start,
     agent::Agent,
     budget::Caps,
+    error::DeskError,
     event::{Event, Limits},
     memory::MemoryStore,
     model::{Allowance, Answer, Fault, FaultKind, Model, Models, Price, Request, Usage},
@@ -289,7 +290,7 @@ async fn a_journal_with_attempts_that_were_never_sent_leads_to_the_same_end_from
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_is_gone_on_resume_is_not_asked_and_what_was_asked_before_still_counts() {
+async fn a_debate_is_not_resumed_while_its_models_are_gone_and_what_was_asked_before_still_counts() {
     let store = Arc::new(MemoryStore::new());
     let desk = |stage: Stage| {
         let options = DeskOptions { clock: Arc::new(SimulatedClock::new()), ..DeskOptions::default() };
@@ -300,9 +301,14 @@ async fn a_model_that_is_gone_on_resume_is_not_asked_and_what_was_asked_before_s
     let (id, stopped) = before.run(start(&[], Limits { debate_seconds: 5, ..limits(30, caps) })).await.expect("it runs");
     assert_eq!(stopped.outcome, Ending::Stopped);
     let after = desk(Stage { closed: [("p:m", FaultKind::Auth)].into(), ..Stage::default() });
-    let gone = after.resume(id).await.expect("it resumes").outcome().await.expect("it ends");
-    assert_eq!((gone.outcome, gone.degraded.len()), (Ending::NoModel, 3), "{}", gone.summary);
-    let view = after.view(id).await.expect("a view");
-    assert_eq!((view.spent().calls, view.spent().answers), (3, 0), "the three that hung, and none to a model that is gone");
-    assert_eq!(after.replay(id).await.expect("it replays").outcome, *gone);
+    let recorded = after.records(id).await.expect("a journal");
+    let gone = after.resume(id).await.map(|running| running.id);
+    assert!(matches!(gone, Err(DeskError::NoModel { .. })), "{gone:?}");
+    assert_eq!(after.records(id).await, Ok(recorded), "it stays as it was, and open");
+    let back = desk(Stage::default().with("p:m", |_| Does::Answer));
+    let more = More { debate_seconds: Some(0), ..More::default() };
+    let ended = back.resume_with(id, more).await.expect("it resumes").outcome().await.expect("it ends");
+    assert_eq!(ended.outcome, Ending::Consensus, "{}", ended.summary);
+    let view = back.view(id).await.expect("a view");
+    assert_eq!((view.spent().calls, view.spent().answers), (6, 3), "the three that hung count too");
 }

@@ -27,8 +27,8 @@ fn names_lead_to_models_or_to_help() {
         ("groq", FaultKind::NotFound, "Write groq:MODEL"),
         ("bare:x", FaultKind::BadRequest, "base_url `nonsense` is no URL"),
         ("here:x", FaultKind::BadRequest, "no user, password or query"),
-        ("script:none.md", FaultKind::Unavailable, "script none.md: cannot be read"),
-        ("script:bad.md", FaultKind::Unavailable, "script bad.md: line 1: no reply"),
+        ("script:none.md", FaultKind::NotFound, "script none.md: cannot be read"),
+        ("script:bad.md", FaultKind::BadRequest, "script bad.md: line 1: no reply"),
         ("rehearsal", FaultKind::NotSent, "rehearsal()"),
         ("rehearsal:x:y", FaultKind::NotSent, "rehearsal(x:y)"),
     ];

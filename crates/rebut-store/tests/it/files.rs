@@ -43,8 +43,8 @@ fn what_is_no_database_is_refused() {
     let (folder, path) = database();
     fs::write(&path, "Dear diary, ".repeat(1000)).expect("a file");
     assert!(matches!(SqliteStore::open(&path), Err(StoreError::Foreign(why)) if why.contains("rebut.db")));
-    assert!(matches!(SqliteStore::open(folder.path()), Err(StoreError::Failed(_))), "a folder");
-    assert!(matches!(SqliteStore::open(&path.join("below.db")), Err(StoreError::Failed(_))), "below a file");
+    assert!(matches!(SqliteStore::open(folder.path()), Err(StoreError::NoPlace { .. })), "a folder");
+    assert!(matches!(SqliteStore::open(&path.join("below.db")), Err(StoreError::NoPlace { .. })), "below a file");
 }
 
 #[cfg(unix)]

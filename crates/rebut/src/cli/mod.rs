@@ -37,7 +37,10 @@ use std::path::PathBuf;
 #[command(name = "rebut", version, about, arg_required_else_help = false)]
 #[command(override_usage = "rebut [OPTIONS] <QUESTION>\n       rebut [GLOBAL OPTIONS] <COMMAND> …")]
 #[command(
-    after_help = "Exit codes: 0 decided · 1 failed · 2 usage · 3 contested, or tests fail · 4 no model · 5 limit reached · 6 --fail-on · 7 gate rejected · 130 interrupted"
+    after_help = concat!(
+        "Exit codes: 0 decided · 1 failed · 2 usage · 3 contested, or tests fail · 4 no model · 5 limit reached · ",
+        "6 --fail-on · 7 gate rejected · 130 interrupted"
+    )
 )]
 pub struct Cli {
     /// What to do; without it, QUESTION is routed to a format.

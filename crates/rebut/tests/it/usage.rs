@@ -187,7 +187,8 @@ fn a_configuration_that_cannot_work_is_not_called_valid() {
         (panel("role = \"risk\", model = \"opnai:gpt-5\""), "[panels.p] member 1: unknown provider `opnai`; did you mean `openai`?", true),
         (panel("role = \"risk\", model = \"openai:gpt-5\", fallbacks = [\"gpt-5\"]"), "member 1: unknown provider `gpt-5`", true),
         ("[budget]\nmax_cost = -3.0\n".to_owned(), "[budget] max_cost: the most a debate may cost must be", false),
-        (panel("role = \"risk\", model = \"openai:gpt-5\", fallbacks = [\"script:none.md\", \"cli:claude\"]"), "", true),
+        (panel("role = \"risk\", model = \"openai:gpt-5\", fallbacks = [\"script:none.md\"]"), "script none.md: cannot be read", true),
+        (panel("role = \"risk\", model = \"openai:gpt-5\", fallbacks = [\"cli:claude\"]"), "", true),
     ];
     for (config, says, runs) in rows {
         rebut.write("rebut.toml", config);
