@@ -90,6 +90,7 @@ pub fn inner_main(args: impl Iterator<Item = String>) -> ExitCode {
     match words.as_slice() {
         ["warden"] => warden::main(),
         ["cell", orders, report] => inner::main(orders, report),
+        ["sweeper", of, ..] => cell::sweeper::main(of, &args[2..]),
         ["canary", port, ..] => inner::canary::main(port, &args[2..]),
         _ => {
             eprintln!("this is a part of the sandbox, and nothing to start by hand");

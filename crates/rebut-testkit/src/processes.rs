@@ -56,6 +56,13 @@ impl Family {
         self.members.values().filter(|member| member.command.contains(words)).count()
     }
 
+    /// All but those that were started by a command with this in it.
+    #[must_use]
+    pub fn without(mut self, words: &str) -> Self {
+        self.members.retain(|_, member| !member.command.contains(words));
+        self
+    }
+
     /// Kills those that were started by a command with this in it; fails when there is none.
     pub fn kill(&self, words: &str) {
         assert!(self.count(words) > 0, "nobody is `{words}`: {self:?}");

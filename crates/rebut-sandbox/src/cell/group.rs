@@ -42,7 +42,7 @@ fn processes(limits: &Limits) -> u64 {
 const V2: &[Setting] = &[Setting { file: "memory.max", value: memory }, Setting { file: "pids.max", value: processes }];
 const V1_MEMORY: &[Setting] = &[Setting { file: "memory.limit_in_bytes", value: memory }];
 const V1_PIDS: &[Setting] = &[Setting { file: "pids.max", value: processes }];
-const PREFIX: &str = "rebut-cell-";
+pub(super) const PREFIX: &str = "rebut-cell-";
 const PROCESSES: &str = "cgroup.procs";
 
 impl Groups {
@@ -53,6 +53,11 @@ impl Groups {
         let groups = Self { parents: unified(&mounts).or_else(|| separate(&mounts, &own))? };
         groups.parents.iter().for_each(|parent| remove_left(&parent.folder));
         groups.make(&Limits::default()).ok().map(|_| groups)
+    }
+
+    /// The folders that groups are made in.
+    pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.parents.iter().map(|parent| parent.folder.as_path())
     }
 
     /// A group for one cell.
@@ -102,10 +107,15 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         for folder in &self.folders {
-            // One that is not empty yet is removed by the next program that makes groups here.
+            // One that is not empty yet is removed by the sweeper, or by the next program that makes groups here.
             let _ = fs::remove_dir(folder);
         }
     }
+}
+
+/// The processes in a group.
+pub(super) fn members(group: &Path) -> Vec<i32> {
+    fs::read_to_string(group.join(PROCESSES)).unwrap_or_default().lines().filter_map(|line| line.parse().ok()).collect()
 }
 
 fn count_in(text: &str, word: &str) -> Option<u64> {

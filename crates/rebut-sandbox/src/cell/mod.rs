@@ -3,6 +3,7 @@
 mod ending;
 mod group;
 mod start;
+pub(crate) mod sweeper;
 
 use crate::{
     probe::{self, Bubblewrap},
@@ -48,7 +49,11 @@ impl Jail {
         let bubblewrap = Bubblewrap::find().await?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let places = Arc::new(Semaphore::new(cores * CELLS_PER_CORE));
-        let jail = Self { shared: Arc::new(Shared { inner, bubblewrap, groups: Groups::find(), places }) };
+        let groups = Groups::find();
+        if let Some(groups) = &groups {
+            sweeper::start(&inner, groups).map_err(|error| probe::explain(&format!("the sweeper cannot be started: {error}"), ""))?;
+        }
+        let jail = Self { shared: Arc::new(Shared { inner, bubblewrap, groups, places }) };
         probe::canary(&jail).await?;
         Ok(jail)
     }

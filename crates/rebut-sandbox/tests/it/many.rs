@@ -44,7 +44,7 @@ async fn a_dropped_cell_is_gone_and_gives_its_place_back() {
     // More than there are places: the last can only start when dropped ones are gone.
     for number in 0..3 * 2 * std::thread::available_parallelism().map_or(1, usize::from) {
         let cell = jail.spawn(shell("sleep 600")).await.unwrap_or_else(|refused| panic!("cell {number}: {refused}"));
-        held.push(Family::below(std::process::id()));
+        held.push(cells_here());
         drop(cell);
     }
     assert!(held.iter().all(|family| family.count("sleep 600") > 0), "each was alive: {held:?}");
@@ -55,7 +55,7 @@ async fn a_dropped_cell_is_gone_and_gives_its_place_back() {
 async fn a_cell_whose_warden_was_killed_is_gone_and_says_so() {
     let jail = Jail::prove(inner()).await.expect("this machine holds cells");
     let cell = jail.spawn(shell("sleep 600")).await.expect("a cell");
-    let held = Family::below(std::process::id());
+    let held = cells_here();
     held.kill(" warden");
     assert_eq!(cell.end().await.end, End::Resource("the cell was ended from outside".to_owned()));
     held.wait_until_gone();
@@ -75,8 +75,6 @@ async fn nothing_is_left_of_a_process_that_was_killed() {
     assert!(held.count("600") >= 4, "four cells run: {held:?}");
     holder.kill().and_then(|()| holder.wait()).expect("it was alive");
     held.wait_until_gone();
-    // Control groups of the dead are removed by the next that needs some.
-    Jail::prove(inner()).await.expect("this machine holds cells");
     let name = format!("rebut-cell-{}-", holder.id());
     assert_eq!(groups().into_iter().filter(|group| group.starts_with(&name)).collect::<Vec<_>>(), Vec::<String>::new());
 }
@@ -96,6 +94,11 @@ async fn hold() -> ! {
     println!("\nholding");
     std::future::pending::<()>().await;
     unreachable!("{} cells are held forever", cells.len())
+}
+
+/// All processes of this test's cells. The sweeper stays as long as the test itself.
+fn cells_here() -> Family {
+    Family::below(std::process::id()).without(" sweeper ")
 }
 
 /// The names of all control groups of cells.

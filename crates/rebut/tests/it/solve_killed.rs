@@ -44,6 +44,7 @@ fn a_killed_solve_leaves_nothing_and_goes_on() {
         let rebut = &machine.rebut;
         let (id, pid) = machine.killed_at(moment);
         assert_eq!(machine.temporary(), Vec::<PathBuf>::new(), "{moment:?}");
+        assert_eq!(groups_of(pid), Vec::<String>::new(), "{moment:?}");
         let before = rebut.events(&id);
         let recorded = completed(&before);
 
@@ -60,8 +61,6 @@ fn a_killed_solve_leaves_nothing_and_goes_on() {
         rebut.expect(0, &["replay", &id]);
         wait_until_alone();
         assert_eq!(machine.temporary(), Vec::<PathBuf>::new(), "{moment:?}");
-        // Those of the dead are removed by whoever needs some next, which was `resume`.
-        assert_eq!(groups_of(pid), Vec::<String>::new(), "{moment:?}");
     }
 }
 
