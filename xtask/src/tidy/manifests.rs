@@ -8,9 +8,10 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
     ("rebut-engine", &[]),
     ("rebut-models", &["rebut-engine"]),
     ("rebut-sandbox", &["rebut-engine"]),
+    ("rebut-server", &["rebut-engine"]),
     ("rebut-store", &["rebut-engine"]),
     ("rebut-testkit", &["rebut-engine", "rebut-models", "rebut-store"]),
-    ("rebut", &["rebut-engine", "rebut-models", "rebut-sandbox", "rebut-store"]),
+    ("rebut", &["rebut-engine", "rebut-models", "rebut-sandbox", "rebut-server", "rebut-store"]),
     ("rebut-fuzz", &["rebut-engine", "rebut-models"]),
     ("xtask", &["rebut-engine", "rebut-models", "rebut-store", "rebut-testkit"]),
 ];

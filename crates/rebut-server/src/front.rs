@@ -1,0 +1,110 @@
+//! How a request becomes a debate, and what there is to choose from. Whoever starts the server knows the configuration; the server does not.
+
+use rebut_engine::Start;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What a server is told by whoever started it.
+#[async_trait::async_trait]
+pub trait Front: Send + Sync + 'static {
+    /// Resolves a request into a debate that `by` owns: settings, panel, models, limits. Asks nobody and writes nothing.
+    async fn prepare(&self, asked: NewDebate, by: &str) -> Result<Start, Refusal>;
+
+    /// What such a debate would take. Asks nobody.
+    async fn estimate(&self, asked: NewDebate, by: &str) -> Result<Value, Refusal>;
+
+    /// Formats by name, each with the schema of its input and of its settings.
+    fn formats(&self) -> Vec<FormatCard>;
+
+    /// Panels by name.
+    fn panels(&self) -> Result<Value, Refusal>;
+
+    /// Models that can be asked here, and what is missing for others. No secrets.
+    async fn providers(&self) -> Value;
+}
+
+/// A debate that somebody asks for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewDebate {
+    /// The format's name.
+    pub format: String,
+    /// The format's input, by its schema.
+    #[serde(default)]
+    pub input: Map<String, Value>,
+    /// Settings that differ from the server's own.
+    #[serde(default)]
+    pub config: Map<String, Value>,
+    /// Who takes part, by the name of a panel.
+    #[serde(default)]
+    pub panel: Option<String>,
+    /// Who takes part, one by one.
+    #[serde(default)]
+    pub agents: Vec<NewAgent>,
+    /// What shuffles are drawn from.
+    #[serde(default)]
+    pub seed: Option<u64>,
+    /// What it may use at most.
+    #[serde(default)]
+    pub limits: NewLimits,
+}
+
+/// Somebody who takes part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewAgent {
+    /// A role that the server knows.
+    pub role: String,
+    /// The agent's name; the role's if not given.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// A model that the server allows; one of its own if not given.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Models that are asked when the first cannot be.
+    #[serde(default)]
+    pub fallbacks: Vec<String>,
+}
+
+/// What a debate may use at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewLimits {
+    /// Money.
+    #[serde(default)]
+    pub cost_usd: Option<f64>,
+    /// Tokens in and out.
+    #[serde(default)]
+    pub tokens: Option<u64>,
+    /// Calls.
+    #[serde(default)]
+    pub calls: Option<u64>,
+    /// Seconds.
+    #[serde(default)]
+    pub seconds: Option<u64>,
+}
+
+/// A format as a client needs to know it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FormatCard {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub about: String,
+    /// The schema of its input.
+    pub input: Value,
+    /// The schema of its settings.
+    pub config: Value,
+}
+
+/// Why a request cannot become a debate.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// Whether the request is wrong, or the server cannot.
+    pub is_request: bool,
+}

@@ -1,0 +1,55 @@
+//! Who may do what: keys, each with an owner and a role. A key is known here by the hash of its token only.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+/// Every key of a server.
+#[derive(Clone, Debug, Default)]
+pub struct Keys {
+    keys: Vec<Key>,
+}
+
+/// What somebody shows to be let in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Key {
+    /// Its name: who decided, in a journal.
+    pub name: String,
+    /// Whose debates it sees and starts. Keys may share an owner.
+    pub owner: String,
+    /// What it may do with them.
+    pub role: Role,
+    /// The SHA-256 of its token, in hexadecimal.
+    pub sha256: String,
+}
+
+/// What a key may do; each role may do what those before it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Read.
+    Viewer,
+    /// Decide gates, answer, add notes.
+    Approver,
+    /// Start, steer, fork and remove debates.
+    Admin,
+}
+
+impl Keys {
+    /// These keys.
+    pub fn new(keys: Vec<Key>) -> Self {
+        Self { keys }
+    }
+
+    /// The key a token belongs to. Every key is compared, and each comparison takes the same time.
+    pub fn of_token(&self, token: &str) -> Option<&Key> {
+        let shown = digest(token);
+        self.keys.iter().fold(None, |found, key| if bool::from(shown.as_bytes().ct_eq(key.sha256.as_bytes())) { Some(key) } else { found })
+    }
+}
+
+/// What is kept of a token.
+pub fn digest(token: &str) -> String {
+    Sha256::digest(token.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
