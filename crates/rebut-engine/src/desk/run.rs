@@ -334,7 +334,7 @@ async fn drive(format: &'static Format, debate: Debate) -> Result<Arc<Outcome>, 
             Ok(outcome)
         }
         Err(Halt::Paused) => {
-            pause(&debate).await?;
+            if *debate.steer.borrow() == Steer::Leave { leave(&debate).await? } else { pause(&debate).await? }
             Err(DeskError::Halted(Halt::Paused))
         }
         Err(halt) => Err(DeskError::Halted(halt)),
@@ -388,6 +388,12 @@ async fn pause(debate: &Debate) -> Result<(), Halt> {
     };
     let last = Entry::new(Place::default(), Event::DebatePaused(DebatePaused { reason: "interrupted".to_owned() }));
     debate.journal.append(vec![last], closing(session)).await.map(drop)
+}
+
+/// Gives the debate up without a word: it stays recorded as running, and whoever looks for debates that nobody runs finds it.
+async fn leave(debate: &Debate) -> Result<(), Halt> {
+    let commit = Commit { claim: Some(Claim::Release), durability: Some(Durability::Power), ..Commit::default() };
+    debate.journal.append(Vec::new(), commit).await.map(drop)
 }
 
 /// How the last append of a run is made.

@@ -11,6 +11,7 @@ mod machine;
 mod policy;
 mod review;
 mod sandbox;
+mod serve;
 mod solve;
 mod voting;
 
@@ -25,6 +26,7 @@ pub use machine::*;
 pub use policy::*;
 pub use review::*;
 pub use sandbox::*;
+pub use serve::*;
 pub use solve::*;
 pub use voting::*;
 
@@ -205,6 +207,11 @@ pub enum Command {
     Schema(SchemaArgs),
     /// List roles, or show one
     Roles(RolesArgs),
+    /// Serve debates over HTTP, on this machine only unless told otherwise
+    Serve(ServeArgs),
+    /// Make, list or take away keys of the server
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// Answer a coding agent's hook with a short review; off by default
     Hook(HookArgs),
     /// Print a completion script for a shell

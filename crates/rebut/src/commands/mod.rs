@@ -3,17 +3,18 @@
 pub mod ask;
 mod audit;
 mod baseline;
-mod begin;
+pub mod begin;
 mod bench;
 mod challenge;
 mod code;
 mod config;
 mod demo;
-mod doctor;
+pub mod doctor;
 pub mod evaluate;
 pub mod follow;
 pub mod hook;
-mod keep;
+pub mod keep;
+mod keys;
 mod look;
 mod meta;
 mod models;
@@ -87,6 +88,8 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Config(command)) => config::run(&global, command),
         Some(Command::Schema(args)) => meta::schema(args),
         Some(Command::Roles(args)) => meta::roles(&global, args),
+        Some(Command::Serve(args)) => crate::serve::run(&global, args).await,
+        Some(Command::Keys(command)) => keys::run(&global, command),
         Some(Command::Hook(args)) => hook::run(&global, args).await,
         Some(Command::Completions(args)) => meta::completions(args),
         Some(Command::Man) => meta::man(),
