@@ -36,6 +36,17 @@ pub enum Role {
     Admin,
 }
 
+impl Role {
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Viewer => "viewer",
+            Self::Approver => "approver",
+            Self::Admin => "admin",
+        }
+    }
+}
+
 impl Keys {
     /// These keys.
     pub fn new(keys: Vec<Key>) -> Self {

@@ -174,7 +174,12 @@ impl Desk {
         let commit = Commit { durability: Some(Durability::Power), ..commit };
         match journal.append(vec![Entry::new(Place::default(), event)], commit).await {
             Err(Halt::TooLate(what)) => Err(DeskError::TooLate { debate: journal.debate(), what }),
-            other => Ok(other.map(drop)?),
+            other => {
+                other?;
+                // Nobody runs it here, or its journal has told already: then this is one look too many for its watchers.
+                self.inner.watched.tell(journal.debate());
+                Ok(())
+            }
         }
     }
 

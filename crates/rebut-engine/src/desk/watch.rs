@@ -13,6 +13,8 @@ pub struct Watch {
     desk: Desk,
     id: DebateId,
     seen: u64,
+    /// The number of the last event when it began.
+    known: u64,
     waiting: VecDeque<Record>,
     grown: Option<channel::Receiver<u64>>,
     elsewhere: channel::Receiver<u64>,
@@ -33,7 +35,8 @@ impl Desk {
             (records, rest.into())
         };
         let over = seen.iter().fold(false, is_over);
-        Ok(Watch { desk: self.clone(), id, seen: after, waiting, grown, elsewhere, over, gone: false })
+        let known = waiting.back().or(seen.last()).map_or(0, |record| record.seq);
+        Ok(Watch { desk: self.clone(), id, seen: after, known, waiting, grown, elsewhere, over, gone: false })
     }
 }
 
@@ -79,6 +82,16 @@ fn is_over(before: bool, record: &Record) -> bool {
 }
 
 impl Watch {
+    /// The number of the last event there was when it began.
+    pub fn head(&self) -> u64 {
+        self.known
+    }
+
+    /// Whether the debate has ended or was left, and everything was seen.
+    pub fn is_over(&self) -> bool {
+        self.over && self.waiting.is_empty()
+    }
+
     /// The next event; `None` when the debate has ended or was left and everything was seen.
     pub async fn next(&mut self) -> Result<Option<Record>, DeskError> {
         loop {
@@ -87,8 +100,10 @@ impl Watch {
                 self.over = is_over(self.over, &record);
                 return Ok(Some(record));
             }
-            if let Some(grown) = &mut self.grown {
-                grown.mark_unchanged();
+            match &mut self.grown {
+                Some(grown) => grown.mark_unchanged(),
+                // It may have been gone on with here since.
+                None => self.grown = self.desk.inner.live().get(&self.id).map(|live| live.journal.grown()),
             }
             self.elsewhere.mark_unchanged();
             self.waiting.extend(self.desk.inner.store.load(self.id, self.seen).await?);
