@@ -18,4 +18,4 @@ mod ws;
 
 pub use problem::Problem;
 pub use routes::listed;
-pub use server::{Server, Settings, Shared, serve};
+pub use server::{Answered, Server, Settings, Shared, Told, serve};

@@ -18,7 +18,7 @@ use hyper_util::{
 };
 use rebut_engine::{Desk, Running};
 use serde_json::Value;
-use std::{collections::BTreeSet, future::Future, io, ops::Deref, pin::pin, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, fmt, future::Future, io, ops::Deref, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
@@ -59,6 +59,31 @@ pub struct Settings {
     pub grace: Duration,
     /// The public keys whose seals an audit believes.
     pub trusted: Vec<String>,
+    /// Who is told of each request once it is answered.
+    pub told: Option<Told>,
+}
+
+/// Who is told of requests.
+#[derive(Clone)]
+pub struct Told(pub Arc<dyn Fn(&Answered) + Send + Sync>);
+
+impl fmt::Debug for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Told")
+    }
+}
+
+/// A request that was answered. Nothing in it was chosen by whoever asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Answered {
+    /// Its row in the table of routes.
+    pub route: &'static str,
+    /// That row's path, with the names of its parts.
+    pub path: &'static str,
+    /// The status of the answer.
+    pub status: u16,
+    /// How long it took until the answer began.
+    pub within: Duration,
 }
 
 impl Default for Settings {
@@ -73,6 +98,7 @@ impl Default for Settings {
             heartbeat: Duration::from_secs(15),
             grace: Duration::from_secs(10),
             trusted: Vec::new(),
+            told: None,
         }
     }
 }

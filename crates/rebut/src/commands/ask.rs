@@ -111,7 +111,7 @@ const SETTINGS: &[(&str, &[(&str, &str)])] = &[
 ];
 
 /// Flags that are settings of the format. One that the format does not have is a mistake, not a wish to ignore.
-fn settings(format: &str, args: &AskArgs) -> Result<Vec<String>, CliError> {
+pub fn settings(format: &str, args: &AskArgs) -> Result<Vec<String>, CliError> {
     let typed = [
         args.threshold.map(|value| format!("{value:?}")),
         args.rounds.map(|value| value.to_string()),
@@ -154,7 +154,7 @@ pub fn who_answers(format: &str, config: &Value, agents: Vec<Agent>) -> Result<V
 }
 
 /// The question, options and context, from the flags or a file, and where each judge's words go.
-async fn input(args: &AskArgs, app: &App) -> Result<(Input, Option<PathBuf>), CliError> {
+pub async fn input(args: &AskArgs, app: &App) -> Result<(Input, Option<PathBuf>), CliError> {
     let (mut input, feature_dir) = match (&args.from, &args.follow) {
         (Some(file), _) => read_case(file)?,
         (None, Some(id)) => (followed(app, id).await?, None),

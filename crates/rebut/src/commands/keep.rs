@@ -7,6 +7,7 @@ use crate::{
     budget::Budget,
     cli::{ExportArgs, ForkArgs, Form, GlobalArgs, ImportArgs, OutputArgs, ReplayArgs, ResumeArgs, RmArgs},
     config::BudgetSection,
+    debates::Debates,
     error::CliError,
     git::branch,
     output, panel, text,
@@ -234,19 +235,18 @@ pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
 
 /// `rebut export`.
 pub async fn export(global: &GlobalArgs, args: ExportArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
+    let debates = Debates::open(&App::open(global, &[])?)?;
     let target = args.output.as_ref().or(args.file.as_ref());
     let form = match (args.format, target) {
         (Some(form), _) => form,
         (None, Some(file)) => output::form_of(file)?,
         (None, None) => Form::Markdown,
     };
-    let id = desk.find(&args.id.id).await?.id;
-    let view = desk.view(id).await?;
+    let view = debates.view(debates.find(&args.id.id).await?).await?;
+    let text = output::render_of(&debates, &view, form).await?;
     match target {
-        Some(file) => output::write_file(&desk, &view, form, file).await?,
+        Some(file) => output::write(file, &text)?,
         None => {
-            let text = output::render(&desk, &view, form).await?;
             // A journal is for programs and must keep its bytes; they are escaped in it anyway.
             output::print(&if form == Form::Journal { text.into() } else { for_people(&text) })?;
         }

@@ -130,6 +130,15 @@ pub fn override_table(text: &str) -> Result<toml::Table, CliError> {
     Ok(table)
 }
 
+/// Changes from the command line as one table, each checked by itself.
+pub fn override_tables(texts: &[String]) -> Result<toml::Table, CliError> {
+    let mut all = toml::Table::new();
+    for text in texts {
+        merge(&mut all, with_long_names(override_table(text)?));
+    }
+    Ok(all)
+}
+
 /// The typed form of a table.
 pub fn typed<T: DeserializeOwned>(what: &str, table: &toml::Table) -> Result<T, CliError> {
     table.clone().try_into().map_err(|error| CliError::usage(format!("{what}: {}", with_suggestion(&toml_message(&error)))))

@@ -10,7 +10,7 @@ mod trust;
 
 pub use file::{BudgetSection, ConfigFile, ContextSection, Defaults, Member, PanelSection, Partial};
 pub use hook::HookSection;
-pub use layers::{Layer, Origin};
+pub use layers::{Layer, Origin, override_tables};
 pub use server::ServerSection;
 
 use crate::error::CliError;

@@ -17,13 +17,14 @@ use crate::{
     wisdom,
 };
 use rebut_engine::{
-    Desk, Start,
+    Desk, More, Start,
     agent::Agent,
+    budget::Caps,
     formats::{challenge, evaluate, review, solve},
     model::{Models, Price},
 };
 use rebut_models::Registry;
-use rebut_server::front::{FormatCard, Front, NewAgent, NewDebate, NewLimits, Refusal};
+use rebut_server::front::{Change, FormatCard, Front, NewAgent, NewDebate, NewLimits, Refusal};
 use serde_json::{Value, json};
 use std::{
     sync::Arc,
@@ -60,6 +61,23 @@ impl Front for CommandFront {
 
     async fn estimate(&self, asked: NewDebate, by: &str) -> Result<Value, Refusal> {
         self.foresee(asked, by).await.map_err(refusal)
+    }
+
+    async fn change(&self, change: Change, _by: &str) -> Result<More, Refusal> {
+        change.models.iter().try_for_each(|model| self.allowed.check(model)).map_err(refusal)?;
+        let most = self.budget(change.limits).more();
+        if change.is_fork {
+            return Ok(most);
+        }
+        // What was not asked for stays as it was pinned; what was, is never more than the operator allows.
+        let NewLimits { cost_usd, tokens, calls, seconds } = change.limits;
+        let caps = Caps {
+            cost_usd: cost_usd.and(most.caps.cost_usd),
+            tokens: tokens.and(most.caps.tokens),
+            calls: calls.and(most.caps.calls),
+            unknown_prices: most.caps.unknown_prices,
+        };
+        Ok(More { caps, debate_seconds: seconds.and(most.debate_seconds) })
     }
 
     fn formats(&self) -> Vec<FormatCard> {

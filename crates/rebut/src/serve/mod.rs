@@ -22,7 +22,7 @@ use front::CommandFront;
 use log::Log;
 use logged::Logged;
 use rebut_engine::{Desk, model::Models, outcome::Ending};
-use rebut_server::{Server, Settings, keys::Keys};
+use rebut_server::{Answered, Server, Settings, Told, keys::Keys};
 use rebut_store::SqliteStore;
 use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 use tending::Tending;
@@ -50,13 +50,15 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
         log.say("made the first key", &[("token", &file.display().to_string())]);
     }
     let front = CommandFront { app: app.clone(), registry, allowed, models, desk: desk.clone(), found: tokio::sync::Mutex::default() };
-    let settings = Settings { hosts: args.hosts.into_iter().collect(), ..Settings::default() };
-    let server = Arc::new(Server { desk: desk.clone(), front: Arc::new(front), keys: Keys::new(keyring.read()?), settings });
+    let hosts = args.hosts.into_iter().chain([address.to_string()]).collect();
+    let settings = Settings { hosts, trusted: app.place.trusted()?, told: Some(told(&log)), ..Settings::default() };
+    let keys = Keys::new(keyring.read()?);
+    let server = Arc::new(Server { desk: desk.clone(), front: Arc::new(front), keys: keys.clone(), settings });
     let (stop, stopped) = watch::channel(false);
     let serving = tokio::spawn(rebut_server::serve(listener, server, until(stopped)));
     log.say("listening", &[("url", &format!("http://{address}"))]);
     let patience = Duration::from_secs(app.config.server.drain_seconds);
-    let tending = tokio::spawn(Tending { desk: desk.clone(), app, log: log.clone(), left: HashMap::new() }.run());
+    let tending = tokio::spawn(Tending { desk: desk.clone(), app, keyring, keys, log: log.clone(), left: HashMap::new() }.run());
     interrupts.next().await;
     tending.abort();
     log.say("stopping", &[("debates", &desk.live().to_string()), ("seconds", &patience.as_secs().to_string())]);
@@ -96,6 +98,15 @@ async fn drain(desk: &Desk, mut serving: JoinHandle<std::io::Result<()>>, patien
     }
 }
 
+/// Tells of each request.
+fn told(log: &Log) -> Told {
+    let log = log.clone();
+    Told(Arc::new(move |Answered { route, path, status, within }| {
+        let (status, ms) = (status.to_string(), within.as_millis().to_string());
+        log.say("request", &[("route", route), ("path", path), ("status", &status), ("ms", &ms)]);
+    }))
+}
+
 /// Whoever has not taken its answer by then does not want it.
 const LAST_ANSWERS: Duration = Duration::from_secs(3);
 
@@ -113,6 +124,10 @@ fn check_address(args: &ServeArgs, keyring: &Keyring) -> Result<(), CliError> {
     if !args.allow_remote {
         return Err(CliError::usage(format!("{address} can be reached from other machines"))
             .hint("listen on 127.0.0.1 and put a proxy with TLS in front; or add --allow-remote, after `rebut keys add NAME --owner OWNER`"));
+    }
+    if address.ip().is_unspecified() && args.hosts.is_empty() {
+        return Err(CliError::usage(format!("by which name is {address} reached?"))
+            .hint("a request for a name that the server does not know is refused: --host NAME:PORT says it, and may be repeated"));
     }
     if keyring.read()?.is_empty() {
         return Err(CliError::usage(format!("{address} can be reached from other machines, and there is no key"))

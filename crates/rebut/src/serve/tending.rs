@@ -1,6 +1,6 @@
 //! What a server does beside answering: it goes on with debates that nobody runs, and removes what is kept long enough.
 
-use super::log::Log;
+use super::{Keyring, log::Log};
 use crate::{app::App, commands::keep, error::CliError, git::branch};
 use rebut_engine::{
     DebateId, Desk,
@@ -9,6 +9,7 @@ use rebut_engine::{
     store::StoreError,
     view::View,
 };
+use rebut_server::keys::Keys;
 use std::{
     collections::HashMap,
     time::{Duration, Instant},
@@ -20,6 +21,10 @@ pub struct Tending {
     pub desk: Desk,
     /// What this machine keeps beside them.
     pub app: App,
+    /// Where keys are written down.
+    pub keyring: Keyring,
+    /// Whom the server lets in.
+    pub keys: Keys,
     /// Where it is told.
     pub log: Log,
     /// Debates that could not be gone on with, and when that was tried.
@@ -50,6 +55,7 @@ impl Tending {
         let mut swept: Option<Instant> = None;
         loop {
             self.adopt().await;
+            self.read_keys();
             if swept.is_none_or(|when| when.elapsed() >= SWEEP) {
                 self.sweep().await;
                 swept = Some(Instant::now());
@@ -89,6 +95,14 @@ impl Tending {
         if let Err(error) = resumed {
             self.left.insert(id, Instant::now());
             self.log.complain("left open", &[("debate", &id.to_string()), ("why", error.message())]);
+        }
+    }
+
+    /// Lets in whoever has a key now. Keys that cannot be read change nothing.
+    fn read_keys(&self) {
+        match self.keyring.read() {
+            Ok(keys) => self.keys.replace(keys),
+            Err(error) => self.log.complain("keys stay as they were", &[("why", error.message())]),
         }
     }
 
