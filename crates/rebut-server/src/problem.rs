@@ -24,7 +24,7 @@ pub struct Problem {
     #[serde(rename = "type")]
     pub kind: String,
     /// The status in words.
-    pub title: String,
+    pub title: &'static str,
     /// The HTTP status.
     #[schemars(range(min = 400, max = 599))]
     pub status: u16,
@@ -32,7 +32,7 @@ pub struct Problem {
     pub detail: String,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
+    pub hint: Option<Box<str>>,
     /// The decision that was there before, where one came too late.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<Box<GateDecided>>,
@@ -52,7 +52,7 @@ impl Problem {
     pub fn new(status: StatusCode, kind: &str, detail: impl Into<String>) -> Self {
         Self {
             kind: format!("urn:rebut:{kind}"),
-            title: status.canonical_reason().unwrap_or("Error").to_owned(),
+            title: status.canonical_reason().unwrap_or("Error"),
             status: status.as_u16(),
             detail: detail.into(),
             hint: None,
@@ -164,6 +164,6 @@ impl From<StoreError> for Problem {
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         let problem = if refusal.is_request { Self::unprocessable(refusal.message) } else { Self::unavailable(refusal.message, 30) };
-        Self { hint: refusal.hint, ..problem }
+        Self { hint: refusal.hint.map(String::into_boxed_str), ..problem }
     }
 }
