@@ -12,7 +12,7 @@ mod schema;
 mod sqlite;
 mod writer;
 
-pub use postgres::{PostgresOptions, PostgresStore, is_url as is_postgres_url, shown as shown_postgres_url};
+pub use postgres::{PostgresOptions, PostgresStore, is_url as is_postgres_url, password as postgres_password, shown as shown_postgres_url};
 pub use sqlite::SqliteStore;
 
 use rebut_engine::store::StoreError;

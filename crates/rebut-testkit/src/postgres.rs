@@ -86,7 +86,7 @@ impl Cluster {
         let mut server = self.command("setpriv");
         // Whatever happens to the test: the server ends with the thread that started it.
         server.args(["--pdeathsig", "QUIT", "--"]).arg(self.programs.join("postgres"));
-        server.args(["-D", "data", "-h", "", "-F", "-c", "max_connections=200", "-c", "unix_socket_directories=."]);
+        server.args(["-D", "data", "-h", "", "-F", "-c", "max_connections=200", "-k"]).arg(self.folder.path());
         let mut server = server.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("setpriv starts: install util-linux");
         await_ready(server.stderr.take().expect("piped"));
         *self.server.lock().unwrap_or_else(PoisonError::into_inner) = Some(server);

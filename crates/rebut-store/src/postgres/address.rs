@@ -23,7 +23,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 const SETTINGS: &str = "SET search_path = rebut; SET client_min_messages = warning; SET statement_timeout = '30s'; SET lock_timeout = '10s'; \
                         SET idle_in_transaction_session_timeout = '10s'";
 
-const MEANT: &str = "it is written postgres://USER:PASSWORD@HOST:PORT/NAME, and special characters in it as % and two digits (`@` is `%40`)";
+const MEANT: &str =
+    "it is written postgres://USER:PASSWORD@HOST:PORT/NAME, and special characters in it as % and two digits (`@` is `%40`)";
 
 /// A database, by its URL.
 #[derive(Clone)]
@@ -97,6 +98,11 @@ impl Address {
 /// A URL for people: who and where, no password. One that cannot be read is not shown at all: any part of it may be the password.
 pub fn shown(url: &str) -> String {
     read(url).map_or_else(|| HIDDEN.to_owned(), |config| show(&config))
+}
+
+/// The password in a URL, for whoever keeps it out of sight.
+pub fn password(url: &str) -> Option<String> {
+    read(url)?.get_password().map(|password| String::from_utf8_lossy(password).into_owned())
 }
 
 /// Whether a text is the URL of a PostgreSQL database.

@@ -13,7 +13,7 @@ mod transaction;
 mod trouble;
 mod writer;
 
-pub use address::{is_url, shown};
+pub use address::{is_url, password, shown};
 
 use crate::ledger::Work;
 use address::Address;

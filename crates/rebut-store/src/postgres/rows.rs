@@ -19,9 +19,10 @@ use uuid::Uuid;
 pub(super) const EVENTS: &str = "SELECT seq, ts, type, round, phase, agent, data, salt, digest, prev, hash
     FROM events WHERE debate_id = $1 AND seq > $2 ORDER BY seq";
 pub(super) const CHECKPOINTS: &str = "SELECT count, head, key, signature FROM checkpoints WHERE debate_id = $1 ORDER BY n";
-pub(super) const CODE: &str = "SELECT split_part(id, '/', 2)::int8 AS seq, (SELECT seq FROM debate_turns WHERE id = turn_id), language, code,
-        version_number, quality_score, test_pass_rate, metrics::text, diff_from_previous, created_at
-    FROM code_versions WHERE session_id = $1 ORDER BY seq";
+pub(super) const CODE: &str =
+    "SELECT split_part(id, '/', 2)::int8, (SELECT seq FROM debate_turns WHERE debate_turns.id = turn_id), language,
+        code, version_number, quality_score, test_pass_rate, metrics::text, diff_from_previous, created_at
+    FROM code_versions WHERE session_id = $1 ORDER BY 1";
 pub(super) const LISTS: &str = "SELECT seq, tool_calls::text, test_results::text, reflections::text FROM debate_turns
     WHERE session_id = $1 AND coalesce(tool_calls, test_results, reflections) IS NOT NULL ORDER BY seq";
 

@@ -175,7 +175,8 @@ fn put_turns<'a>(rows: &[(DebateId, &'a TurnRow)]) -> Statement<'a> {
         column(rows, Type::INT8_ARRAY, |row| int(row.1.seq)),
         column(rows, Type::TEXT_ARRAY, |row| held(&row.1.completed.turn)),
     ];
-    let sql = "INSERT INTO debate_turns (id, session_id, round, phase, agent_id, agent_role, provider, model, content, confidence, metadata,
+    let sql =
+        "INSERT INTO debate_turns (id, session_id, round, phase, agent_id, agent_role, provider, model, content, confidence, metadata,
             created_at, response_time_ms, seq, turn)
         SELECT id, session_id, round, phase, agent_id, agent_role, provider, model, content, confidence, metadata::jsonb, created_at,
             response_time_ms, seq, turn

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// `rebut ls`.
 pub async fn ls(global: &GlobalArgs, args: LsArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
+    let desk = App::open(global, &[])?.desk().await?;
     let sessions = listed(&desk, &args).await?;
     if args.json {
         let rows = sessions.iter().map(|(session, state)| {
@@ -103,7 +103,7 @@ fn row(session: &Session, state: &str, paint: Paint) -> String {
 /// `rebut show`.
 pub async fn show(global: &GlobalArgs, args: ShowArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let desk = app.desk()?;
+    let desk = app.desk().await?;
     let id = desk.find(&args.id.id).await?.id;
     if args.events {
         for record in desk.records(id).await? {
@@ -128,7 +128,7 @@ pub async fn show(global: &GlobalArgs, args: ShowArgs) -> Result<u8, CliError> {
 
 /// `rebut watch`.
 pub async fn watch(global: &GlobalArgs, args: WatchArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
+    let desk = App::open(global, &[])?.desk().await?;
     let session = desk.find(&args.id.id).await?;
     let mut watch = desk.watch(session.id, args.after).await?;
     let mut is_gone = false;

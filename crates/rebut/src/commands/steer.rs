@@ -9,7 +9,7 @@ use rebut_engine::event::GateDecided;
 
 /// `rebut cancel`.
 pub async fn cancel(global: &GlobalArgs, args: CancelArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
+    let desk = App::open(global, &[])?.desk().await?;
     let id = desk.find(&args.id.id).await?.id;
     desk.cancel(id, &user(), &args.reason).await?;
     eprintln!("cancelled {}", id.short());
@@ -18,7 +18,7 @@ pub async fn cancel(global: &GlobalArgs, args: CancelArgs) -> Result<u8, CliErro
 
 /// `rebut approve` and `rebut reject`: decides the gate at which a debate waits.
 pub async fn decide(global: &GlobalArgs, args: GateArgs, approved: bool) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
+    let desk = App::open(global, &[])?.desk().await?;
     let id = desk.find(&args.id.id).await?.id;
     let Some(open) = desk.view(id).await?.open_gate else {
         let message = format!("debate {} waits at no gate", id.short());
@@ -32,7 +32,7 @@ pub async fn decide(global: &GlobalArgs, args: GateArgs, approved: bool) -> Resu
 
 /// `rebut answer`.
 pub async fn answer(global: &GlobalArgs, args: AnswerArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
+    let desk = App::open(global, &[])?.desk().await?;
     let id = desk.find(&args.id.id).await?.id;
     let option = desk.answer(id, &args.option, &args.reason, &user()).await?;
     eprintln!("recorded: {option}");
@@ -41,7 +41,7 @@ pub async fn answer(global: &GlobalArgs, args: AnswerArgs) -> Result<u8, CliErro
 
 /// `rebut mark`.
 pub async fn mark(global: &GlobalArgs, args: MarkArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
+    let desk = App::open(global, &[])?.desk().await?;
     let id = desk.find(&args.id.id).await?.id;
     let option = desk.mark(id, &args.option, &args.reason, &user()).await?;
     eprintln!("marked: {option} turned out right");
@@ -50,7 +50,7 @@ pub async fn mark(global: &GlobalArgs, args: MarkArgs) -> Result<u8, CliError> {
 
 /// `rebut note`.
 pub async fn note(global: &GlobalArgs, args: NoteArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
+    let desk = App::open(global, &[])?.desk().await?;
     let id = desk.find(&args.id.id).await?.id;
     desk.note(id, &args.text, &user()).await?;
     eprintln!("noted; the next round of {} hears it", id.short());

@@ -87,7 +87,10 @@ impl Config {
     /// Everything as TOML, for `config show`.
     pub fn to_toml(&self) -> Result<String, CliError> {
         let file = ConfigFile {
-            defaults: self.defaults.clone(),
+            defaults: Defaults {
+                database: self.defaults.database.as_deref().map(rebut_store::shown_postgres_url),
+                ..self.defaults.clone()
+            },
             panels: self.panels.clone(),
             providers: self.providers.clone(),
             clis: self.clis.clone(),

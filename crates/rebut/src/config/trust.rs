@@ -26,6 +26,10 @@ pub fn check(layers: &[Layer], origin: &Origin) -> Result<(), CliError> {
             let hint = "a project's file must not have reviews run, and paid for, whenever a coding agent works in it";
             return Err(CliError::usage(message).hint(hint));
         }
+        if project.defaults.database.is_some() {
+            let message = format!("{}: database under [defaults] is for your own configuration file only", layer.path.display());
+            return Err(CliError::usage(message).hint("a project's file must not choose the server that your debates are sent to"));
+        }
         check_embeddings(layer, &project, layers.iter().filter(|layer| !layer.is_project).find_map(embeddings))?;
         for (name, data) in &project.providers {
             check_provider(name, data, &user).map_err(|(key, host)| {
