@@ -86,7 +86,8 @@ impl Config {
 
     /// The settings of a format with some of them changed, checked as those of a file are.
     pub fn format_with(&self, name: &str, changes: &serde_json::Map<String, Value>) -> Result<Value, CliError> {
-        let rules = FORMATS.iter().find(|format| format.name == name).ok_or_else(|| CliError::usage(format!("there is no format `{name}`")))?;
+        let rules =
+            FORMATS.iter().find(|format| format.name == name).ok_or_else(|| CliError::usage(format!("there is no format `{name}`")))?;
         let changed = |changes: &serde_json::Map<String, Value>| {
             let mut config = self.format(name)?;
             if let Some(settings) = config.as_object_mut() {
@@ -115,7 +116,10 @@ impl Config {
     /// Everything as TOML, for `config show`.
     pub fn to_toml(&self) -> Result<String, CliError> {
         let file = ConfigFile {
-            defaults: self.defaults.clone(),
+            defaults: Defaults {
+                database: self.defaults.database.as_deref().map(rebut_store::shown_postgres_url),
+                ..self.defaults.clone()
+            },
             panels: self.panels.clone(),
             providers: self.providers.clone(),
             clis: self.clis.clone(),

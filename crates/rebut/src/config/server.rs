@@ -28,7 +28,9 @@ impl ServerSection {
     /// What is wrong with it, in words.
     pub fn check(&self) -> Result<(), String> {
         match (&self.models, self.keep_days, self.drain_seconds) {
-            (Some(models), _, _) if models.is_empty() => Err("[server] models is empty; leave it out for the models of the panels".to_owned()),
+            (Some(models), _, _) if models.is_empty() => {
+                Err("[server] models is empty; leave it out for the models of the panels".to_owned())
+            }
             (_, Some(0), _) => Err("[server] keep_days must be 1 or more; leave it out to keep debates".to_owned()),
             (_, _, 601..) => Err("[server] drain_seconds must be 600 at most".to_owned()),
             _ => Ok(()),

@@ -23,7 +23,6 @@ use log::Log;
 use logged::Logged;
 use rebut_engine::{Desk, model::Models, outcome::Ending};
 use rebut_server::{Answered, Server, Settings, Told, keys::Keys};
-use rebut_store::SqliteStore;
 use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 use tending::Tending;
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
@@ -40,7 +39,7 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     let log = Log::new(args.log, global.quiet, app.scrubber(&registry));
     let allowed = Arc::new(Allowed::of(&app, &registry, args.allow_scripts).await);
     let models: Arc<dyn Models> = Arc::new(OnlyAllowed { registry: registry.clone(), allowed: allowed.clone() });
-    let store = Arc::new(Logged::new(Arc::new(SqliteStore::open(&app.place.database())?), log.clone()));
+    let store = Arc::new(Logged::new(app.store().await?, log.clone()));
     branch::clean_up_after_others(&app);
     let desk = app.desk_over(store, &registry, models.clone())?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;
@@ -122,8 +121,9 @@ fn check_address(args: &ServeArgs, keyring: &Keyring) -> Result<(), CliError> {
         return Ok(());
     }
     if !args.allow_remote {
-        return Err(CliError::usage(format!("{address} can be reached from other machines"))
-            .hint("listen on 127.0.0.1 and put a proxy with TLS in front; or add --allow-remote, after `rebut keys add NAME --owner OWNER`"));
+        return Err(CliError::usage(format!("{address} can be reached from other machines")).hint(
+            "listen on 127.0.0.1 and put a proxy with TLS in front; or add --allow-remote, after `rebut keys add NAME --owner OWNER`",
+        ));
     }
     if address.ip().is_unspecified() && args.hosts.is_empty() {
         return Err(CliError::usage(format!("by which name is {address} reached?"))
@@ -137,5 +137,6 @@ fn check_address(args: &ServeArgs, keyring: &Keyring) -> Result<(), CliError> {
 }
 
 fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> CliError {
-    CliError::failed(format!("cannot listen on {address}: {error}")).hint("another server may run there; --listen ADDRESS:PORT names another place")
+    CliError::failed(format!("cannot listen on {address}: {error}"))
+        .hint("another server may run there; --listen ADDRESS:PORT names another place")
 }

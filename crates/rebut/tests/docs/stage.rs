@@ -6,9 +6,9 @@ use crate::{
 };
 use std::{
     fs,
-    path::Path,
     io::{BufRead, BufReader},
     net::TcpListener,
+    path::Path,
     process::{Child, Command, Output, Stdio},
 };
 
