@@ -1,6 +1,7 @@
 //! Who runs a debate: a claim names a runner, and a runner lives as long as it holds the lock on its file.
 //! Everything but a mere [`look`] happens inside a write transaction, so only one process at a time makes or removes these files.
 
+use rebut_engine::store::Status;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::{
     fs::{self, File, TryLockError},
@@ -53,6 +54,16 @@ impl Claims {
 pub(crate) fn claimed_by(connection: &Connection, debate: &[u8; 16]) -> rusqlite::Result<Option<String>> {
     let mut statement = connection.prepare_cached("SELECT runner FROM claims WHERE debate_id = ?1")?;
     statement.query_row([debate], |row| row.get(0)).optional()
+}
+
+/// Every debate that is recorded as running, the oldest first, with the runner named by its claim, dead or alive.
+pub(crate) fn running(connection: &Connection) -> rusqlite::Result<Vec<(String, Option<String>)>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, (SELECT runner FROM claims WHERE debate_id = unhex(replace(id, '-', ''))) FROM debate_sessions
+         WHERE status = ?1 ORDER BY created_at, id",
+    )?;
+    let rows = statement.query_map([Status::Running.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
 }
 
 /// What the file of that runner says if it lives. Only looks, so it needs no transaction: a claim is written after the lock was taken.

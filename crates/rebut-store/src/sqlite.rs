@@ -17,6 +17,7 @@ use rebut_engine::{
     store::{Append, Changed, Filter, Session, Store, StoreError},
 };
 use std::{
+    collections::HashMap,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -101,5 +102,29 @@ impl Store for SqliteStore {
     async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
         self.watch()?;
         self.elsewhere.changed().await.map(Changed::These)
+    }
+
+    async fn abandoned(&self, most: usize) -> Result<Vec<DebateId>, StoreError> {
+        let running = self.readers.read(claims::running).await?;
+        // Thousands of debates have few runners: each is looked for once.
+        let mut lives: HashMap<String, bool> = HashMap::new();
+        let mut abandoned = Vec::new();
+        for (debate, runner) in running {
+            let is_run = match runner {
+                None => false,
+                Some(runner) => match lives.get(&runner) {
+                    Some(lives) => *lives,
+                    None => {
+                        let found = claims::look(&self.path, &runner).map_err(|error| failed("looking for a runner", error))?.is_some();
+                        *lives.entry(runner).or_insert(found)
+                    }
+                },
+            };
+            if abandoned.len() >= most {
+                break;
+            }
+            abandoned.extend(debate.parse::<DebateId>().ok().filter(|_| !is_run));
+        }
+        Ok(abandoned)
     }
 }

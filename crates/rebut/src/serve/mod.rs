@@ -46,7 +46,7 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     let address = listener.local_addr().map_err(|error| cannot_listen(args.listen, &error))?;
     // Only now: a server that cannot listen leaves no key behind.
     if let Some(file) = keyring.first(&user())? {
-        log.say("made the first key", &[("token", &file.display().to_string())]);
+        log.say("made the first key", &[("token_file", &file.display().to_string())]);
     }
     let front = CommandFront { app: app.clone(), registry, allowed, models, desk: desk.clone(), found: tokio::sync::Mutex::default() };
     let hosts = args.hosts.into_iter().chain([address.to_string()]).collect();

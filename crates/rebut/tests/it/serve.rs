@@ -321,6 +321,36 @@ fn the_command_line_shows_the_same_of_a_server_as_of_this_machine() {
 }
 
 #[test]
+fn what_is_kept_long_enough_goes_and_what_a_command_began_is_left_to_it() {
+    let rebut = Rebut::new();
+    rebut.user_config("[server]\nkeep_days = 30\n");
+    rebut.write("debate.md", &script_of(&split_then_c()));
+    let [old, new] = [(); 2].map(|()| rebut.json(0, &crate::rebut::case(&["--json"]))["debate_id"].as_str().expect("an id").to_owned());
+    rebut.write("debate.md", &script(&[("*/risk", &recommends("A")), ("*", "!timeout")]));
+    let mut run = rebut.start(&crate::rebut::case(&["-o", "out.md"]));
+    run.until(|event| event["type"] == "turn.completed");
+    let begun = run.id.clone();
+    run.kill();
+    let database = rusqlite::Connection::open(rebut.data().join("rebut.db")).expect("the database");
+    for id in [&old, &begun] {
+        let aged = "UPDATE debate_sessions SET created_at = '2020' || substr(created_at, 5) WHERE id = ?1";
+        assert_eq!(database.execute(aged, [id]).expect("valid SQL"), 1);
+    }
+    drop(database);
+    let mut served = Served::start(&rebut, &["--allow-scripts"]);
+    let left = served.until("left open");
+    assert!(left["debate"] == begun.as_str() && left["why"].as_str().is_some_and(|why| why.contains("rebut resume")), "{left}");
+    assert_eq!(served.until("debate.removed")["debate"], old.as_str());
+    served.signal("TERM");
+    assert_eq!(served.finish().0, 0);
+    let ids: Vec<Value> = rebut.json(0, &["ls", "--json"]).as_array().expect("a list").iter().map(|row| row["id"].clone()).collect();
+    assert_eq!(ids, [new.as_str(), begun.as_str()], "an open debate is never removed");
+    rebut.write("debate.md", &script(&[("*", &recommends("A"))]));
+    rebut.expect(0, &["resume", &begun]);
+    assert!(rebut.read("out.md").contains("Offline support?"));
+}
+
+#[test]
 fn a_gate_is_listed_and_decided_at_a_server() {
     let rebut = Rebut::new();
     rebut.user_config("");
