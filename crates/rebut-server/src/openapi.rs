@@ -188,7 +188,17 @@ fn without_null(mut schema: Value) -> Value {
     let choices = schema.get("anyOf").and_then(Value::as_array).cloned();
     let real: Vec<Value> = choices.into_iter().flatten().filter(|choice| choice["type"] != "null").collect();
     match &real[..] {
-        [one] => one.clone(),
+        [one] => one_of_words(one.clone()),
+        _ => one_of_words(schema),
+    }
+}
+
+/// A choice between words as tools read it best: a list of them.
+fn one_of_words(schema: Value) -> Value {
+    let choices = schema.get("oneOf").and_then(Value::as_array);
+    let words: Option<Vec<&Value>> = choices.and_then(|choices| choices.iter().map(|choice| choice.get("const")).collect());
+    match words {
+        Some(words) if !words.is_empty() => json!({ "type": "string", "enum": words }),
         _ => schema,
     }
 }

@@ -49,6 +49,8 @@ pub struct Settings {
     pub requests_per_minute: u32,
     /// Watchers of one key at a time at most.
     pub watchers: usize,
+    /// Connections at a time at most; whoever comes then waits.
+    pub connections: usize,
     /// How long a body may take to come.
     pub body_within: Duration,
     /// How long the head of a request may take to come.
@@ -68,6 +70,7 @@ impl Default for Settings {
             body_bytes: 1 << 20,
             requests_per_minute: 6_000,
             watchers: 2_000,
+            connections: 10_000,
             body_within: Duration::from_secs(30),
             head_within: Duration::from_secs(15),
             heartbeat: Duration::from_secs(15),
@@ -149,7 +152,7 @@ pub async fn serve(listener: TcpListener, server: Arc<Server>, stop: impl Future
     loop {
         tokio::select! {
             () = &mut stop => break,
-            accepted = listener.accept() => match accepted {
+            accepted = listener.accept(), if connections.len() < shared.settings.connections => match accepted {
                 Ok((stream, _)) => {
                     connections.spawn(answer(stream, router.clone(), shared.clone()));
                 }

@@ -213,6 +213,7 @@ impl Desk {
 
     /// Removes a debate.
     pub async fn remove(&self, id: DebateId) -> Result<(), DeskError> {
+        self.see_off(id).await?;
         if self.inner.live().contains_key(&id) {
             return Err(DeskError::WrongState(format!("debate {} is running; cancel it first", id.short())));
         }

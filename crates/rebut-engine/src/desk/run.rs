@@ -15,7 +15,7 @@ use crate::{
     prompt::Fence,
     record::{Hash, Place},
     replay::Recording,
-    store::{Claim, Durability},
+    store::{Claim, Durability, Status},
     view,
 };
 use std::{
@@ -56,6 +56,7 @@ impl Desk {
 
     /// The same with other limits, e.g. after a cap was reached.
     pub async fn resume_with(&self, id: DebateId, more: More) -> Result<Running, DeskError> {
+        self.see_off(id).await?;
         if self.inner.live().contains_key(&id) {
             return Err(DeskError::WrongState(format!("debate {id} is running here already")));
         }
@@ -105,6 +106,18 @@ impl Desk {
             self.cancel_live(id, &journal, cancelled);
         }
         Ok(running)
+    }
+
+    /// Waits for a run whose last event is written already: whoever saw that event may count on it that nobody runs the debate.
+    pub(super) async fn see_off(&self, id: DebateId) -> Result<(), DeskError> {
+        let live = self.inner.live().get(&id).cloned();
+        if let Some(mut live) = live
+            && self.view(id).await?.status() != Status::Running
+        {
+            // A run that was dropped has ended too.
+            let _ = live.ended.wait_for(Option::is_some).await;
+        }
+        Ok(())
     }
 
     /// Records the beginning and spawns the run. `copied` are events taken over from another debate.
@@ -402,7 +415,7 @@ async fn pause(debate: &Debate) -> Result<(), Halt> {
     let (id, started, created_at) = (debate.id, debate.started.clone(), debate.journal.memory().created_at.clone());
     let session = move |now: &str| {
         let mut session = view::session(id, &started, &created_at);
-        (session.updated_at, session.status) = (now.to_owned(), crate::store::Status::Paused);
+        (session.updated_at, session.status) = (now.to_owned(), Status::Paused);
         session
     };
     let last = Entry::new(Place::default(), Event::DebatePaused(DebatePaused { reason: "interrupted".to_owned() }));

@@ -7,7 +7,7 @@ use rebut_engine::{
     error::Halt,
     formats::{FORMATS, Format, Run},
     memory::MemoryStore,
-    model::{Fault, Model, Models},
+    model::{Answer as Said, Fault, Model, Models, Request},
     outcome::Outcome,
     seal::Seal,
 };
@@ -25,7 +25,11 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
+use tokio::{
+    net::TcpListener,
+    sync::{oneshot, watch},
+    task::JoinHandle,
+};
 
 /// The formats of the house: decide as it is, and decide behind a gate.
 const ALL: &[Format] = &[FORMATS[0], Format { name: "gated", run: |debate| -> Run<'_> { Box::pin(gated(debate)) }, ..FORMATS[0] }];
@@ -53,6 +57,20 @@ impl Models for Everybody {
     }
 }
 
+/// A model that says nothing before it is told to.
+struct Held {
+    model: Arc<dyn Model>,
+    speak: watch::Receiver<bool>,
+}
+
+#[async_trait::async_trait]
+impl Model for Held {
+    async fn ask(&self, request: Request<'_>) -> Result<Said, Fault> {
+        self.speak.clone().wait_for(|speak| *speak).await.expect("somebody tells it to");
+        self.model.ask(request).await
+    }
+}
+
 /// A case of decide.
 pub fn case(name: &str) -> Case {
     Case::read(&Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../rebut-engine/tests/cases/decide")).join(name))
@@ -73,6 +91,12 @@ impl House {
     pub async fn with(name: &str, settings: Settings) -> Self {
         let case = case(name);
         Self::of(Start { initiated_by: String::new(), ..case.start.clone() }, case.model(), settings).await
+    }
+
+    /// A house where nobody speaks before that is set to true: so somebody can watch from the first word on.
+    pub async fn held(start: Start, model: Arc<dyn Model>) -> (Self, watch::Sender<bool>) {
+        let (speak, spoken) = watch::channel(false);
+        (Self::of(start, Arc::new(Held { model, speak: spoken }), Settings::default()).await, speak)
     }
 
     /// A house where debates begin so and this model answers.
