@@ -82,6 +82,7 @@ pub struct Change {
 /// A debate that somebody asks for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "NewDebate")]
 pub struct NewDebate {
     /// The format's name.
     pub format: String,

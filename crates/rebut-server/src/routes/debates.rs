@@ -27,6 +27,10 @@ use std::time::Duration;
 /// The longest that a request is held until its debate ends.
 const LONGEST_WAIT: u64 = 60;
 
+/// The form of a cursor: when a debate began, and which it is.
+const CURSOR: &str = "^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}[.][0-9]{3}Z\
+    ~[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$";
+
 /// A debate in a list.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DebateCard {
@@ -126,9 +130,7 @@ pub struct ListQuery {
     #[schemars(range(min = 1, max = 100))]
     limit: Option<usize>,
     /// The `next` of the page before.
-    #[schemars(regex(
-        pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,20}Z~[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
-    ))]
+    #[schemars(regex(pattern = CURSOR))]
     cursor: Option<String>,
 }
 
