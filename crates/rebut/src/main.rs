@@ -29,6 +29,7 @@ mod proposals;
 mod reading;
 mod replacing;
 mod roles;
+mod telemetry;
 mod text;
 mod versions;
 mod wisdom;

@@ -1,6 +1,6 @@
 //! Running debates: from a request or a journal to an outcome.
 
-use super::{Desk, Live, More, Running, Start};
+use super::{Desk, Live, More, Running, Start, watch::Leaving};
 use crate::{
     DebateId,
     agent::Agent,
@@ -204,11 +204,12 @@ impl Desk {
         self.inner.live().insert(id, live);
         self.listen_elsewhere();
         let debate = self.debate(id, started, models, journal, steered, deltas, None, same_prompts);
-        let inner = self.inner.clone();
+        let leaving = Leaving { inner: self.inner.clone(), id };
         let spawned = tokio::spawn(async move {
             let end = end;
+            let leaving = leaving;
             let result = drive(format, debate).await;
-            inner.live().remove(&id);
+            drop(leaving);
             end.send_replace(Some(result));
         });
         task.get_or_init(|| spawned.abort_handle());

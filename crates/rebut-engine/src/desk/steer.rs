@@ -141,7 +141,7 @@ impl Desk {
                     };
                     for id in ids {
                         take_in(&inner, id).await;
-                        inner.watched.tell(id);
+                        inner.ears.tell(id);
                     }
                 }
             });
