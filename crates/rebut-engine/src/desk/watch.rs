@@ -16,8 +16,9 @@ pub struct Watch {
     waiting: VecDeque<Record>,
     ticks: channel::Receiver<u64>,
     over: bool,
-    /// Whether it was seen running here. When it does not any more, nothing more comes, whatever its last event is.
+    /// Whether it was seen running here, and whether it does not any more: then nothing more comes, whatever its last event is.
     ran: bool,
+    left: bool,
 }
 
 impl Desk {
@@ -32,7 +33,7 @@ impl Desk {
             (records, rest.into())
         };
         let over = seen.iter().fold(false, is_over);
-        Ok(Watch { desk: self.clone(), id, seen: after, waiting, ticks, over, ran })
+        Ok(Watch { desk: self.clone(), id, seen: after, waiting, ticks, over, ran, left: false })
     }
 }
 
@@ -118,13 +119,13 @@ impl Watch {
             self.ticks.mark_unchanged();
             // Asked before looking: what a run wrote last is there when it is gone.
             let runs = self.desk.inner.live().contains_key(&self.id);
-            let left = self.ran && !runs;
+            self.left = !runs && (self.left || self.ran);
             self.ran = runs;
             self.waiting.extend(self.desk.inner.store.load(self.id, self.seen).await?);
             if !self.waiting.is_empty() {
                 continue;
             }
-            if self.over || left {
+            if self.over || self.left {
                 return Ok(None);
             }
             let closed = self.ticks.changed().await.is_err();

@@ -39,7 +39,7 @@ fn a_debate_is_one_trace_of_its_rounds_and_calls() {
         .map(attributes)
         .filter(|attributes| attributes.get("gen_ai.operation.name").is_some_and(|name| name == "chat"))
         .count();
-    let recorded = rebut.events(&id).iter().filter(|event| event["kind"] == "turn.completed").count();
+    let recorded = rebut.events(&id).iter().filter(|event| event["type"] == "turn.completed").count();
     assert_eq!(calls, recorded, "one span for each call");
     assert!(!caught.body.contains("Tabs or spaces"), "no text of the debate is sent");
     assert_eq!(attributes(roots[0])["gen_ai.conversation.id"], id);
