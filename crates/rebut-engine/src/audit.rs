@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::{borrow::Cow, collections::HashSet};
 
 /// What an audit found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Audit {
     /// Which debate.
     pub debate_id: DebateId,
@@ -34,7 +34,7 @@ pub struct Audit {
 }
 
 /// One thing that is wrong.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Problem {
     /// At which event.
     pub seq: u64,
@@ -45,7 +45,7 @@ pub struct Problem {
 }
 
 /// The kinds of damage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemKind {
     /// The text or the heading of an event was changed.

@@ -70,6 +70,9 @@ pub enum TooLate {
     /// Somebody answered the contested question.
     #[error("it was already answered: {} by {}", .0.option, .0.by)]
     Answered(Box<HumanAnswered>),
+    /// A debate of that id began before.
+    #[error("it has already begun")]
+    Begun,
     /// The debate came to its end.
     #[error("it has already ended: {}", .0.as_str())]
     Ended(Ending),

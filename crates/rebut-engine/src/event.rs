@@ -163,6 +163,9 @@ pub struct Started {
     /// The debate this one was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
+    /// The hash of the request it came from, where that may come again and must not start a second debate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Hash>,
 }
 
 /// Limits of a run.

@@ -1,8 +1,10 @@
 //! How a request becomes a debate, and what there is to choose from. Whoever starts the server knows the configuration; the server does not.
 
-use rebut_engine::Start;
+use rebut_engine::{DebateId, More, Start, budget::Caps};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// What a server is told by whoever started it.
 #[async_trait::async_trait]
@@ -21,10 +23,64 @@ pub trait Front: Send + Sync + 'static {
 
     /// Models that can be asked here, and what is missing for others. No secrets.
     async fn providers(&self) -> Value;
+
+    /// What a debate that is gone on with or forked may use, and whether it may ask these models. Other models are refused, and limits
+    /// are taken as they come, unless a front knows better.
+    async fn change(&self, change: Change, _by: &str) -> Result<More, Refusal> {
+        match change.models.first() {
+            None => Ok(change.limits.into()),
+            Some(model) => Err(Refusal {
+                message: format!("models cannot be changed here, also not to `{model}`"),
+                hint: Some("start a new debate instead".to_owned()),
+                is_request: true,
+            }),
+        }
+    }
+
+    /// Turns that wait for people or calling agents, where there are any.
+    fn inbox(&self) -> Option<Arc<dyn Inbox>> {
+        None
+    }
+}
+
+/// Turns that are answered by whoever calls the server.
+#[async_trait::async_trait]
+pub trait Inbox: Send + Sync + 'static {
+    /// The turns of a debate that wait, in the order they were asked.
+    async fn waiting(&self, debate: DebateId) -> Vec<TurnRequest>;
+
+    /// Answers one of them.
+    async fn answer(&self, debate: DebateId, turn: &str, by: &str, text: String) -> Result<(), Refusal>;
+}
+
+/// A turn that waits for an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnRequest {
+    /// The turn's name.
+    pub turn: String,
+    /// Who is asked.
+    pub agent: String,
+    /// What it is told about itself.
+    pub system: String,
+    /// What it is asked.
+    pub user: String,
+    /// The form of the reply, as a JSON Schema.
+    pub schema: Value,
+}
+
+/// What is to be different in a debate that is gone on with or forked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Change {
+    /// What it may use.
+    pub limits: NewLimits,
+    /// Models that are to be asked in another's place.
+    pub models: Vec<String>,
+    /// Whether it is a new debate, which has no limits yet.
+    pub is_fork: bool,
 }
 
 /// A debate that somebody asks for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewDebate {
     /// The format's name.
@@ -50,7 +106,7 @@ pub struct NewDebate {
 }
 
 /// Somebody who takes part.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewAgent {
     /// A role that the server knows.
@@ -67,7 +123,7 @@ pub struct NewAgent {
 }
 
 /// What a debate may use at most.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewLimits {
     /// Money.
@@ -84,8 +140,15 @@ pub struct NewLimits {
     pub seconds: Option<u64>,
 }
 
+impl From<NewLimits> for More {
+    fn from(limits: NewLimits) -> Self {
+        let caps = Caps { cost_usd: limits.cost_usd, tokens: limits.tokens, calls: limits.calls, unknown_prices: false };
+        Self { caps, debate_seconds: limits.seconds }
+    }
+}
+
 /// A format as a client needs to know it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FormatCard {
     /// Its name.
     pub name: String,

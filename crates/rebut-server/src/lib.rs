@@ -1,7 +1,21 @@
 //! Debates over HTTP. A server is given a desk and a front; it reads journals and knows no store, no model and no configuration.
 
+mod body;
+mod docs;
+mod door;
 pub mod front;
+mod guard;
 pub mod keys;
+mod limits;
+mod metrics;
+mod openapi;
+mod problem;
+mod routes;
 mod server;
+mod sse;
+mod tail;
+mod ws;
 
-pub use server::{Server, Settings, serve};
+pub use problem::Problem;
+pub use routes::listed;
+pub use server::{Answered, Server, Settings, Shared, Told, serve};

@@ -1,10 +1,30 @@
 //! A server: what it is made of, and how it runs until it is told to stop.
 
-use crate::{front::Front, keys::Keys};
-use axum::{Router, routing::get};
-use rebut_engine::Desk;
-use std::{collections::BTreeSet, future::Future, io, sync::Arc};
-use tokio::net::TcpListener;
+use crate::{
+    door,
+    front::Front,
+    guard,
+    keys::Keys,
+    limits::{Buckets, Watchers},
+    metrics::Metrics,
+    openapi,
+    routes::table::ROUTES,
+};
+use axum::{Router, extract::Request, middleware, routing::on};
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use rebut_engine::{Desk, Running};
+use serde_json::Value;
+use std::{collections::BTreeSet, fmt, future::Future, io, ops::Deref, pin::pin, sync::Arc, time::Duration};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::JoinSet,
+};
+use tower::ServiceExt;
 
 /// What answers requests.
 pub struct Server {
@@ -29,16 +49,168 @@ pub struct Settings {
     pub requests_per_minute: u32,
     /// Watchers of one key at a time at most.
     pub watchers: usize,
+    /// How long a body may take to come.
+    pub body_within: Duration,
+    /// How long the head of a request may take to come.
+    pub head_within: Duration,
+    /// How often a watcher hears that the connection still stands.
+    pub heartbeat: Duration,
+    /// How long what is under way may take to end when the server stops.
+    pub grace: Duration,
+    /// The public keys whose seals an audit believes.
+    pub trusted: Vec<String>,
+    /// Who is told of each request once it is answered.
+    pub told: Option<Told>,
+}
+
+/// Who is told of requests.
+#[derive(Clone)]
+pub struct Told(pub Arc<dyn Fn(&Answered) + Send + Sync>);
+
+impl fmt::Debug for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Told")
+    }
+}
+
+/// A request that was answered. Nothing in it was chosen by whoever asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Answered {
+    /// Its row in the table of routes.
+    pub route: &'static str,
+    /// That row's path, with the names of its parts.
+    pub path: &'static str,
+    /// The status of the answer.
+    pub status: u16,
+    /// How long it took until the answer began.
+    pub within: Duration,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { hosts: BTreeSet::new(), body_bytes: 1 << 20, requests_per_minute: 6_000, watchers: 2_000 }
+        Self {
+            hosts: BTreeSet::new(),
+            body_bytes: 1 << 20,
+            requests_per_minute: 6_000,
+            watchers: 2_000,
+            body_within: Duration::from_secs(30),
+            head_within: Duration::from_secs(15),
+            heartbeat: Duration::from_secs(15),
+            grace: Duration::from_secs(10),
+            trusted: Vec::new(),
+            told: None,
+        }
+    }
+}
+
+/// A server while it runs.
+pub struct Shared {
+    server: Arc<Server>,
+    /// The names it answers to.
+    pub hosts: BTreeSet<String>,
+    /// What keys have left of their requests.
+    pub buckets: Buckets,
+    /// Who watches.
+    pub watchers: Arc<Watchers>,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
+    /// Whether it stops.
+    pub stopping: watch::Receiver<bool>,
+    /// What the interface is, for programs.
+    pub document: Value,
+}
+
+impl Deref for Shared {
+    type Target = Server;
+
+    fn deref(&self) -> &Server {
+        &self.server
+    }
+}
+
+impl Shared {
+    /// Waits until the server stops.
+    pub async fn stops(&self) {
+        // Whoever could say so and is gone has stopped it too.
+        let _ = self.stopping.clone().wait_for(|stops| *stops).await;
+    }
+
+    /// Counts a debate that runs here when it ends.
+    pub fn count(&self, running: Running) {
+        self.metrics.begun();
+        let (desk, metrics, id) = (self.desk.clone(), self.metrics.clone(), running.id);
+        tokio::spawn(async move {
+            let result = running.outcome().await;
+            let view = desk.view(id).await.ok();
+            metrics.ended(&result, view.as_ref());
+        });
+    }
+}
+
+impl Server {
+    /// The routes of a server that listens on this port, and what makes it stop when it is set to true.
+    pub fn router(self: Arc<Self>, port: u16) -> (Router, Arc<Shared>, watch::Sender<bool>) {
+        let (stop, stopping) = watch::channel(false);
+        let hosts = guard::hosts(port, &self.settings.hosts);
+        let document = openapi::document(&*self.front);
+        let (buckets, watchers, metrics) = Default::default();
+        let shared = Arc::new(Shared { server: self, hosts, buckets, watchers, metrics, stopping, document });
+        let mut router = Router::new();
+        for route in ROUTES {
+            let server = shared.clone();
+            let handler = move |request: Request| door::enter(server.clone(), route, request);
+            router = router.route(route.path, on(route.method.filter(), handler));
+        }
+        let router = router.fallback(door::no_such_path).method_not_allowed_fallback(door::no_such_method);
+        (router.layer(middleware::from_fn_with_state(shared.clone(), door::outside)), shared, stop)
     }
 }
 
 /// Answers requests until `stop` is ready; then takes no more, tells watchers, and ends what is under way.
 pub async fn serve(listener: TcpListener, server: Arc<Server>, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
-    let router = Router::new().route("/healthz", get(async || "ok")).with_state(server);
-    axum::serve(listener, router).with_graceful_shutdown(stop).await
+    let port = listener.local_addr()?.port();
+    let (router, shared, stopping) = server.router(port);
+    let mut connections = JoinSet::new();
+    let mut stop = pin!(stop);
+    loop {
+        tokio::select! {
+            () = &mut stop => break,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(answer(stream, router.clone(), shared.clone()));
+                }
+                // A connection that broke off at once, or no room for one more: the others go on, and so does this.
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            },
+            Some(_) = connections.join_next() => {}
+        }
+    }
+    drop(listener);
+    stopping.send_replace(true);
+    let all_ended = async {
+        while connections.join_next().await.is_some() {}
+        shared.watchers.all_left().await;
+    };
+    // Whoever does not take what is sent does not keep the server.
+    let _ = tokio::time::timeout(shared.settings.grace, all_ended).await;
+    Ok(())
+}
+
+/// Answers one connection until it is closed, or the server stops and its request is answered.
+async fn answer(stream: TcpStream, router: Router, shared: Arc<Shared>) {
+    // Events are small and must not wait for each other.
+    let _ = stream.set_nodelay(true);
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(shared.settings.head_within).max_headers(64).max_buf_size(64 << 10);
+    let service =
+        TowerToHyperService::new(router.map_request(|request: hyper::Request<hyper::body::Incoming>| request.map(axum::body::Body::new)));
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
+    tokio::select! {
+        // What goes wrong on the way concerns this client only, and it knows.
+        _ = connection.as_mut() => {}
+        () = shared.stops() => {
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Wiring: the one place where adapters meet surfaces.
 
 use crate::{
+    auto::{self, Found},
     budget,
     cli::GlobalArgs,
     config::{Config, Origin},
@@ -23,12 +24,14 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
+use tokio::sync::OnceCell;
 
 /// Answers are asked for piece by piece, whatever the command, its flags and the terminal: what is sent is known before, and a dry run shows
 /// it. It costs nothing, and who answers slowly is told from who is gone.
 pub const STREAMS: bool = true;
 
 /// What a command works with.
+#[derive(Clone)]
 pub struct App {
     /// Flags every command has.
     pub global: GlobalArgs,
@@ -42,6 +45,8 @@ pub struct App {
     pub place: Place,
     /// Whether what this command runs is kept there.
     pub keeps: bool,
+    /// The models of this machine, once somebody looked for them.
+    pub found: Arc<OnceCell<Found>>,
 }
 
 impl App {
@@ -52,7 +57,7 @@ impl App {
         let place = Place::find(global, &config)?;
         let clis = Clis::new(&config.clis, &environment).map_err(|fault| CliError::usage(fault.message))?;
         let clis = Arc::new(clis.kept_by(this_program()?));
-        Ok(Self { global: global.clone(), origin, config, clis, place, keeps: true })
+        Ok(Self { global: global.clone(), origin, config, clis, place, keeps: true, found: Arc::default() })
     }
 
     /// The project's directory.
@@ -69,6 +74,11 @@ impl App {
             .with_clis(self.clis.clone())
             .with("rehearsal", Arc::new(|_: &str| Ok(Arc::new(RehearsalModel) as Arc<dyn Model>)))
             .with("human", Arc::new(move |name: &str| Human::open(name, asks).map(|human| Arc::new(human) as Arc<dyn Model>))))
+    }
+
+    /// Whoever this machine can ask; looked for once.
+    pub async fn found(&self, registry: &Registry) -> Found {
+        self.found.get_or_init(|| auto::candidates(registry, &self.clis)).await.clone()
     }
 
     /// The desk over the database of this machine.

@@ -38,6 +38,14 @@ pub async fn foresee(app: &App, registry: &Arc<Registry>, config: &Config, input
     Ok(unsent.iter().map(shown).collect())
 }
 
+/// The same for whoever asks a server, from their own debates and by words: nothing is sent to anybody.
+pub async fn give_by_words(desk: &Desk, by: &str, config: &Config, input: &mut Input) -> Result<(), CliError> {
+    if config.lessons {
+        enter(input, desk.lessons_for(&input.task, &Bounds::of(by), None).await?);
+    }
+    Ok(())
+}
+
 fn enter(input: &mut Input, found: Found) {
     input.lessons.extend(found.lessons.into_iter().map(Given::Found));
     input.lessons_search = Some(found.search).filter(|search| search.model.is_some() || !input.lessons.is_empty());

@@ -232,12 +232,18 @@ impl Desk {
     /// Goes on with debates that no living process runs, at most so many. What cannot be gone on with is told with why.
     pub async fn adopt(&self, most: usize) -> Result<Vec<(DebateId, Result<Running, DeskError>)>, DeskError> {
         let mut adopted = Vec::new();
-        for id in self.inner.store.abandoned(most).await? {
-            if !self.inner.live().contains_key(&id) {
-                adopted.push((id, self.resume(id).await));
-            }
+        for id in self.abandoned(most).await? {
+            adopted.push((id, self.resume(id).await));
         }
         Ok(adopted)
+    }
+
+    /// Debates that are recorded as running and that no living process runs, the oldest first, at most so many.
+    pub async fn abandoned(&self, most: usize) -> Result<Vec<DebateId>, DeskError> {
+        let mut abandoned = self.inner.store.abandoned(most).await?;
+        let live = self.inner.live();
+        abandoned.retain(|id| !live.contains_key(id));
+        Ok(abandoned)
     }
 
     /// How many debates run in this process.

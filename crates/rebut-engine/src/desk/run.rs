@@ -6,14 +6,14 @@ use crate::{
     agent::Agent,
     budget::{ANSWER_TOKENS, Budget, Caps},
     debate::{Debate, Opened, SaidSoFar, Steer},
-    error::{DeskError, Halt},
+    error::{DeskError, Halt, TooLate},
     event::{DebatePaused, DebateResumed, Event, Limits, Started},
     formats::Format,
     journal::{Commit, Entry, Journal},
     model::{Deltas, Fault, FaultKind, Model},
     outcome::{Ending, Outcome},
     prompt::Fence,
-    record::Place,
+    record::{Hash, Place},
     replay::Recording,
     store::{Claim, Durability},
     view,
@@ -39,6 +39,14 @@ impl Desk {
         let format = self.format(&start.format)?;
         let (started, models) = self.pin(format, start)?;
         self.begin(id, format, Arc::new(started), models, Vec::new()).await
+    }
+
+    /// The same for a request that may come again: its hash is pinned, and a debate that began under this id before is left as it is,
+    /// which comes back as [`DeskError::TooLate`].
+    pub async fn start_once(&self, id: DebateId, start: Start, request: Hash) -> Result<Running, DeskError> {
+        let format = self.format(&start.format)?;
+        let (started, models) = self.pin(format, start)?;
+        self.begin(id, format, Arc::new(Started { request: Some(request), ..started }), models, Vec::new()).await
     }
 
     /// Goes on with a debate that was paused or whose process died. Recorded turns are not asked again.
@@ -110,11 +118,19 @@ impl Desk {
     ) -> Result<Running, DeskError> {
         let journal = Arc::new(self.inner.journal(id));
         let row = started.clone();
-        let commit =
-            Commit { claim: Some(Claim::Take), session: Some(Box::new(move |now| view::session(id, &row, now))), ..Commit::default() };
+        let commit = Commit {
+            claim: Some(Claim::Take),
+            session: Some(Box::new(move |now| view::session(id, &row, now))),
+            // A journal begins once; what would come behind another's beginning is nothing anybody asked for.
+            unless: Some(Box::new(|memory| memory.started.is_some().then_some(TooLate::Begun))),
+            ..Commit::default()
+        };
         let forked = !copied.is_empty();
         let first = Entry::new(Place::default(), Event::DebateStarted(started.clone()));
-        journal.append(std::iter::once(first).chain(copied).collect(), commit).await?;
+        match journal.append(std::iter::once(first).chain(copied).collect(), commit).await {
+            Err(Halt::TooLate(what)) => return Err(DeskError::TooLate { debate: id, what }),
+            begun => begun?,
+        };
         if forked {
             // What was copied is found as if it had been recorded here.
             let fresh = Arc::new(self.inner.journal(id));
@@ -155,6 +171,7 @@ impl Desk {
             rehearsal: false,
             initiated_by: start.initiated_by,
             forked_from: None,
+            request: None,
         };
         let models = self.open_all(&started);
         for agent in &started.agents {
@@ -203,6 +220,8 @@ impl Desk {
             Live { journal: journal.clone(), steer: Arc::new(steer), deltas: deltas.clone(), task: task.clone(), ended: ended.clone() };
         self.inner.live().insert(id, live);
         self.listen_elsewhere();
+        // Its watchers learn that it runs here, and so will learn when it does not any more.
+        self.inner.ears.tell(id);
         let debate = self.debate(id, started, models, journal, steered, deltas, None, same_prompts);
         let leaving = Leaving { inner: self.inner.clone(), id };
         let spawned = tokio::spawn(async move {
@@ -335,7 +354,7 @@ async fn drive(format: &'static Format, debate: Debate) -> Result<Arc<Outcome>, 
             Ok(outcome)
         }
         Err(Halt::Paused) => {
-            pause(&debate).await?;
+            if *debate.steer.borrow() == Steer::Leave { leave(&debate).await? } else { pause(&debate).await? }
             Err(DeskError::Halted(Halt::Paused))
         }
         Err(halt) => Err(DeskError::Halted(halt)),
@@ -389,6 +408,12 @@ async fn pause(debate: &Debate) -> Result<(), Halt> {
     };
     let last = Entry::new(Place::default(), Event::DebatePaused(DebatePaused { reason: "interrupted".to_owned() }));
     debate.journal.append(vec![last], closing(session)).await.map(drop)
+}
+
+/// Gives the debate up without a word: it stays recorded as running, and whoever looks for debates that nobody runs finds it.
+async fn leave(debate: &Debate) -> Result<(), Halt> {
+    let commit = Commit { claim: Some(Claim::Release), durability: Some(Durability::Power), ..Commit::default() };
+    debate.journal.append(Vec::new(), commit).await.map(drop)
 }
 
 /// How the last append of a run is made.

@@ -13,6 +13,8 @@ pub struct Watch {
     desk: Desk,
     id: DebateId,
     seen: u64,
+    /// The number of the last event when it began.
+    known: u64,
     waiting: VecDeque<Record>,
     ticks: channel::Receiver<u64>,
     over: bool,
@@ -33,7 +35,8 @@ impl Desk {
             (records, rest.into())
         };
         let over = seen.iter().fold(false, is_over);
-        Ok(Watch { desk: self.clone(), id, seen: after, waiting, ticks, over, ran, left: false })
+        let known = waiting.back().or(seen.last()).map_or(0, |record| record.seq);
+        Ok(Watch { desk: self.clone(), id, seen: after, known, waiting, ticks, over, ran, left: false })
     }
 }
 
@@ -108,6 +111,16 @@ fn is_over(before: bool, record: &Record) -> bool {
 }
 
 impl Watch {
+    /// The number of the last event there was when it began.
+    pub fn head(&self) -> u64 {
+        self.known
+    }
+
+    /// Whether the debate has ended or was left, and everything was seen.
+    pub fn is_over(&self) -> bool {
+        self.over && self.waiting.is_empty()
+    }
+
     /// The next event; `None` when the debate has ended or was left and everything was seen.
     pub async fn next(&mut self) -> Result<Option<Record>, DeskError> {
         loop {

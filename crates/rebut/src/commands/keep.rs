@@ -7,6 +7,7 @@ use crate::{
     budget::Budget,
     cli::{ExportArgs, ForkArgs, Form, GlobalArgs, ImportArgs, OutputArgs, ReplayArgs, ResumeArgs, RmArgs},
     config::BudgetSection,
+    debates::Debates,
     error::CliError,
     git::branch,
     output, panel, text,
@@ -234,19 +235,18 @@ pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
 
 /// `rebut export`.
 pub async fn export(global: &GlobalArgs, args: ExportArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
+    let debates = Debates::open(&App::open(global, &[])?)?;
     let target = args.output.as_ref().or(args.file.as_ref());
     let form = match (args.format, target) {
         (Some(form), _) => form,
         (None, Some(file)) => output::form_of(file)?,
         (None, None) => Form::Markdown,
     };
-    let id = desk.find(&args.id.id).await?.id;
-    let view = desk.view(id).await?;
+    let view = debates.view(debates.find(&args.id.id).await?).await?;
+    let text = output::render_of(&debates, &view, form).await?;
     match target {
-        Some(file) => output::write_file(&desk, &view, form, file).await?,
+        Some(file) => output::write(file, &text)?,
         None => {
-            let text = output::render(&desk, &view, form).await?;
             // A journal is for programs and must keep its bytes; they are escaped in it anyway.
             output::print(&if form == Form::Journal { text.into() } else { for_people(&text) })?;
         }
@@ -284,23 +284,33 @@ pub async fn rm(global: &GlobalArgs, args: RmArgs) -> Result<u8, CliError> {
         doomed.push(desk.find(id).await?.id);
     }
     if let Some(days) = args.older_than {
-        let limit = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(24 * i64::from(days));
-        let limit = format!("{limit:.3}");
-        let ended = desk.sessions(&Filter::default()).await?.into_iter().filter(|session| !session.status.is_open());
-        doomed.extend(ended.filter(|session| session.created_at < limit).map(|session| session.id));
+        doomed.extend(ended_before(&desk, days).await?);
         if !doomed.is_empty() && !args.yes && !is_confirmed(global, doomed.len(), days)? {
             eprintln!("nothing was removed");
             return Ok(0);
         }
     }
     for id in doomed {
-        desk.remove(id).await?;
-        branch::forget(&app.place.worktrees(), id)?;
-        app.place.forget_vectors()?;
-        afterwards::forget(&app, id)?;
+        remove(&app, &desk, id).await?;
         output::print(&format!("removed {id}\n"))?;
     }
     Ok(0)
+}
+
+/// Every ended debate that began more than so many days ago.
+pub async fn ended_before(desk: &Desk, days: u32) -> Result<Vec<DebateId>, CliError> {
+    let limit = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(24 * i64::from(days));
+    let limit = format!("{limit:.3}");
+    let ended = desk.sessions(&Filter::default()).await?.into_iter().filter(|session| !session.status.is_open());
+    Ok(ended.filter(|session| session.created_at < limit).map(|session| session.id).collect())
+}
+
+/// Removes a debate and whatever this machine keeps beside it.
+pub async fn remove(app: &App, desk: &Desk, id: DebateId) -> Result<(), CliError> {
+    desk.remove(id).await?;
+    branch::forget(&app.place.worktrees(), id)?;
+    app.place.forget_vectors()?;
+    afterwards::forget(app, id)
 }
 
 /// Asks whether so many debates shall go. Where nobody can be asked, that has to be said beforehand.

@@ -10,6 +10,7 @@ use crate::{
     error::CliError,
     output,
     paint::Paint,
+    panel::Panel,
     proposals::{self, Place},
     roles,
 };
@@ -110,10 +111,10 @@ async fn propose(global: &GlobalArgs, args: ProposeArgs) -> Result<u8, CliError>
     let input = propose::Input { role: args.role.clone(), current: role.brief.clone(), insights: known.clone() };
     let run = run_args(&args);
     let registry = Arc::new(app.registry()?);
-    let panel = begin::panel(&app, &registry, &run, &[WRITER]).await?;
+    let panel = begin::panel(&app, &registry, &run.panel, &[WRITER]).await?;
     let config = app.config.format(propose::FORMAT.name)?;
-    let writer = panel.agents.into_iter().take(1).collect();
-    let prepared = Prepared::new(&app, registry, &run, (propose::FORMAT.name, &input, config), (writer, panel.chosen))?;
+    let writer = Panel { agents: panel.agents.into_iter().take(1).collect(), ..panel };
+    let prepared = Prepared::new(&app, registry, &run, (propose::FORMAT.name, &begin::value(&input)?, &config), writer)?;
     if let Some(code) = prepared.foresee(&app, &run).await? {
         return Ok(code);
     }

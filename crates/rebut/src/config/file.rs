@@ -1,6 +1,6 @@
 //! The form of `rebut.toml`. Unknown keys are errors.
 
-use super::HookSection;
+use super::{HookSection, ServerSection};
 use crate::budget::Span;
 use rebut_engine::{
     agent::Effort,
@@ -37,6 +37,8 @@ pub struct ConfigFile {
     pub context: ContextSection,
     /// What happens when a coding agent calls.
     pub hook: HookSection,
+    /// What a server allows and keeps.
+    pub server: ServerSection,
     /// Settings of decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decide: Option<Partial<decide::Config>>,

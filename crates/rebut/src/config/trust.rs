@@ -26,6 +26,11 @@ pub fn check(layers: &[Layer], origin: &Origin) -> Result<(), CliError> {
             let hint = "a project's file must not have reviews run, and paid for, whenever a coding agent works in it";
             return Err(CliError::usage(message).hint(hint));
         }
+        if layer.table.contains_key("server") {
+            let message = format!("{}: [server] is for your own configuration file only", layer.path.display());
+            let hint = "a project's file must not say which models a server may be asked for, nor which debates it removes; --config FILE names one for a server";
+            return Err(CliError::usage(message).hint(hint));
+        }
         check_embeddings(layer, &project, layers.iter().filter(|layer| !layer.is_project).find_map(embeddings))?;
         for (name, data) in &project.providers {
             check_provider(name, data, &user).map_err(|(key, host)| {

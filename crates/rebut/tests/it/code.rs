@@ -51,6 +51,7 @@ fn journal(result: &Value, codes: &[(u32, &str, &str, u32)]) -> String {
         limits: Limits::default(),
         initiated_by: "tester".to_owned(),
         forked_from: None,
+        request: None,
     };
     let mut events = vec![Event::DebateStarted(Arc::new(started))];
     events.extend(codes.iter().map(|(number, candidate, code, passed)| version(*number, candidate, code, *passed)));

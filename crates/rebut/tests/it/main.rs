@@ -29,6 +29,8 @@ mod retally;
 mod review;
 mod sandbox;
 mod sandbox_test;
+mod serve;
+mod served;
 mod signals;
 mod solve;
 #[cfg(target_os = "linux")]

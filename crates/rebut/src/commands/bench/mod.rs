@@ -170,7 +170,7 @@ const SAMPLES: u32 = 5;
 async fn who_writes(app: &App, args: &SuiteArgs, debated: &Debated) -> Result<(Vec<Agent>, Value), CliError> {
     let (registry, format) = (app.registry()?, debated.format);
     let run = RunArgs { panel: args.panel.clone(), ..RunArgs::default() };
-    let panel = begin::panel(app, &registry, &run, debated.usual).await?;
+    let panel = begin::panel(app, &registry, &run.panel, debated.usual).await?;
     let mut config = app.config.format(format)?;
     if format == poll::FORMAT.name {
         let is_alone = panel.agents.len() == 1 && config.get("answers") == Some(&0.into());

@@ -1,0 +1,189 @@
+//! The door: what every request goes through, in this order, before its handler sees it. No handler checks a key or an owner itself.
+
+use crate::{
+    body,
+    guard::{check_host, check_origin, key_of},
+    keys::{Key, Role},
+    problem::Problem,
+    routes::{Debate, Route},
+    server::{Answered, Shared, Told},
+};
+use axum::{
+    body::Bytes,
+    extract::{FromRequestParts, RawPathParams, Request, State, WebSocketUpgrade},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, request::Parts},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use futures_util::FutureExt;
+use rebut_engine::{
+    DebateId,
+    store::{Filter, Session},
+};
+use serde::de::DeserializeOwned;
+use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Instant};
+
+/// A request that was let in.
+pub struct Call {
+    /// The server.
+    pub server: Arc<Shared>,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// The body; empty where there is none.
+    pub body: Bytes,
+    /// A change of protocol that it asks for.
+    pub upgrade: Option<WebSocketUpgrade>,
+    uri: Uri,
+    parameters: HashMap<String, String>,
+    key: Option<Key>,
+    debate: Option<Session>,
+}
+
+impl Call {
+    /// Who asks.
+    pub fn key(&self) -> Result<&Key, Problem> {
+        self.key.as_ref().ok_or_else(Problem::unauthorized)
+    }
+
+    /// The debate it is about, which is the asker's own.
+    pub fn debate(&self) -> Result<&Session, Problem> {
+        self.debate.as_ref().ok_or_else(Problem::not_found)
+    }
+
+    /// That debate's id.
+    pub fn id(&self) -> Result<DebateId, Problem> {
+        Ok(self.debate()?.id)
+    }
+
+    /// A part of the path.
+    pub fn parameter(&self, name: &str) -> Result<&str, Problem> {
+        self.parameters.get(name).map(String::as_str).ok_or_else(Problem::not_found)
+    }
+
+    /// What stands behind the question mark.
+    pub fn query<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        let read = axum::extract::Query::<T>::try_from_uri(&self.uri);
+        read.map(|query| query.0).map_err(|error| Problem::bad_request(error.body_text()))
+    }
+
+    /// What the body says; where there is none, what is usual.
+    pub fn json<T: DeserializeOwned + Default>(&self) -> Result<T, Problem> {
+        if self.body.is_empty() { Ok(T::default()) } else { body::parse(&self.body) }
+    }
+}
+
+/// Answers a request by its row in the table.
+pub async fn enter(server: Arc<Shared>, route: &'static Route, request: Request) -> Response {
+    let begun = Instant::now();
+    let answered = AssertUnwindSafe(answer(&server, route, request)).catch_unwind().await;
+    let response = match answered {
+        Ok(Ok(response)) => response,
+        Ok(Err(problem)) => problem.into_response(),
+        Err(_) => Problem::internal("this is a mistake of the server; nothing is known to be lost").into_response(),
+    };
+    let status = response.status().as_u16();
+    server.metrics.answered(route.id, status);
+    if let Some(Told(told)) = &server.settings.told {
+        told(&Answered { route: route.id, path: route.path, status, within: begun.elapsed() });
+    }
+    response
+}
+
+async fn answer(server: &Arc<Shared>, route: &'static Route, request: Request) -> Result<Response, Problem> {
+    let (mut parts, request_body) = request.into_parts();
+    let key = match route.least {
+        Some(least) => Some(let_in(server, least, &parts)?),
+        None => None,
+    };
+    let parameters = parameters(&mut parts).await?;
+    let debate = match (route.debate, &key) {
+        (Debate::Own, Some(key)) => Some(own_debate(server, key, &parameters).await?),
+        _ => None,
+    };
+    let settings = &server.settings;
+    let body = match &route.body {
+        Some(_) => body::read(&parts.headers, request_body, settings.body_bytes, settings.body_within).await?,
+        None => Bytes::new(),
+    };
+    if route.body.is_some_and(|expected| expected.required) && body.is_empty() {
+        return Err(Problem::bad_request("a body is missing; the document of this interface says which"));
+    }
+    let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &()).await.ok();
+    let Parts { headers, uri, .. } = parts;
+    let call = Call { server: server.clone(), headers, body, upgrade, uri, parameters, key, debate };
+    (route.handler)(call).await
+}
+
+/// The key of a request, if it may do this.
+fn let_in(server: &Shared, least: Role, parts: &Parts) -> Result<Key, Problem> {
+    let per_minute = server.settings.requests_per_minute;
+    let Some(key) = key_of(&server.keys, &parts.headers) else {
+        // Guesses share one bucket, so that nobody can make very many.
+        server.buckets.take("", false, per_minute)?;
+        return Err(Problem::unauthorized());
+    };
+    let is_decision = least == Role::Approver;
+    server.buckets.take(&key.name, is_decision, per_minute)?;
+    if key.role < least {
+        let detail = format!("this takes a key of role `{}`; this one is `{}`", least.as_str(), key.role.as_str());
+        return Err(Problem::new(StatusCode::FORBIDDEN, "role", detail));
+    }
+    // A WebSocket is opened by a GET, which a foreign page can send.
+    if !parts.method.is_safe() || parts.headers.contains_key(header::UPGRADE) {
+        check_origin(&server.hosts, &parts.headers)?;
+    }
+    Ok(key)
+}
+
+async fn parameters(parts: &mut Parts) -> Result<HashMap<String, String>, Problem> {
+    let raw = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| Problem::not_found())?;
+    Ok(raw.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+}
+
+/// The debate of that id, if it is this owner's. Another's is looked for in the same way and not found in the same words.
+async fn own_debate(server: &Shared, key: &Key, parameters: &HashMap<String, String>) -> Result<Session, Problem> {
+    let text = parameters.get("id").ok_or_else(Problem::not_found)?;
+    let id: DebateId = text.parse().map_err(|_| Problem::not_found())?;
+    if id.to_string() != *text {
+        return Err(Problem::not_found());
+    }
+    let filter = Filter { prefix: Some(text.clone()), by: Some(key.owner.clone()), limit: 1, ..Filter::default() };
+    let found = server.desk.sessions(&filter).await?;
+    found.into_iter().find(|session| session.id == id && session.initiated_by == key.owner).ok_or_else(Problem::not_found)
+}
+
+/// What holds for every request and every answer, also where there is no such route.
+pub async fn outside(State(server): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let checked = check_host(&server.hosts, request.uri(), request.headers());
+    let mut response = match checked {
+        _ if matches!(*request.method(), Method::TRACE | Method::CONNECT) => no_such_method().await.into_response(),
+        Ok(()) => next.run(request).await,
+        Err(problem) => {
+            server.metrics.answered("(refused)", problem.status);
+            problem.into_response()
+        }
+    };
+    for (name, value) in SECURITY {
+        response.headers_mut().entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// What every answer says unless it says something else itself.
+const SECURITY: [(&str, &str); 5] = [
+    ("x-content-type-options", "nosniff"),
+    ("cache-control", "no-store"),
+    ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-resource-policy", "same-origin"),
+];
+
+/// There is nothing under that path.
+pub async fn no_such_path() -> Problem {
+    Problem::not_found()
+}
+
+/// There is something, and this cannot be done with it.
+pub async fn no_such_method() -> Problem {
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "this cannot be done with that path; `Allow` says what can")
+}

@@ -1,0 +1,169 @@
+//! The one error of the server: what went wrong, as `application/problem+json` (RFC 9457). What a desk refuses is turned into it here only.
+
+use crate::front::Refusal;
+use axum::{
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use rebut_engine::{
+    error::{DeskError, Halt, TooLate},
+    event::{GateDecided, HumanAnswered},
+    outcome::Ending,
+    store::StoreError,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The media type of a problem.
+pub const MEDIA_TYPE: &str = "application/problem+json";
+
+/// What went wrong.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Problem {
+    /// The kind of problem; stays the same where words change.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The status in words.
+    pub title: &'static str,
+    /// The HTTP status.
+    #[schemars(range(min = 400, max = 599))]
+    pub status: u16,
+    /// What went wrong this time.
+    pub detail: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<Box<str>>,
+    /// The decision that was there before, where one came too late.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Box<GateDecided>>,
+    /// The answer that was there before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Box<HumanAnswered>>,
+    /// How the debate had ended before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
+    /// Seconds after which asking again may help.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<u64>,
+}
+
+impl Problem {
+    /// A problem of that status.
+    pub fn new(status: StatusCode, kind: &str, detail: impl Into<String>) -> Self {
+        Self {
+            kind: format!("urn:rebut:{kind}"),
+            title: status.canonical_reason().unwrap_or("Error"),
+            status: status.as_u16(),
+            detail: detail.into(),
+            hint: None,
+            decision: None,
+            answer: None,
+            ending: None,
+            retry_after: None,
+        }
+    }
+
+    /// What was asked cannot be read.
+    pub fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad-request", detail)
+    }
+
+    /// What was asked can be read and makes no sense here.
+    pub fn unprocessable(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "unprocessable", detail)
+    }
+
+    /// There is no such thing, or it is somebody else's: nobody can tell which.
+    pub fn not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not-found", "there is no such thing here")
+    }
+
+    /// It is not in a state for this.
+    pub fn conflict(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "wrong-state", detail)
+    }
+
+    /// No key, or none that is known.
+    pub fn unauthorized() -> Self {
+        let detail = "show a key: `Authorization: Bearer TOKEN`";
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
+    }
+
+    /// Something is wrong with the server.
+    pub fn internal(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+    }
+
+    /// It may work later.
+    pub fn unavailable(detail: impl Into<String>, retry_after: u64) -> Self {
+        Self { retry_after: Some(retry_after), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail) }
+    }
+
+    /// Too much at once.
+    pub fn too_many(detail: impl Into<String>, retry_after: u64) -> Self {
+        Self { retry_after: Some(retry_after), ..Self::new(StatusCode::TOO_MANY_REQUESTS, "too-many-requests", detail) }
+    }
+
+    fn late(detail: String, what: TooLate) -> Self {
+        let late = Self::new(StatusCode::CONFLICT, "too-late", detail);
+        match what {
+            TooLate::Decided(decision) => Self { decision: Some(decision), ..late },
+            TooLate::Answered(answer) => Self { answer: Some(answer), ..late },
+            TooLate::Ended(ending) => Self { ending: Some(ending), ..late },
+            TooLate::Begun => late,
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        // Strings and numbers only: it is always JSON.
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut response = (status, [(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE))], body).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+impl From<DeskError> for Problem {
+    fn from(error: DeskError) -> Self {
+        let words = error.to_string();
+        match error {
+            DeskError::NotFound(_) | DeskError::Ambiguous { .. } => Self::not_found(),
+            DeskError::TooLate { what, .. } | DeskError::Halted(Halt::TooLate(what)) => Self::late(words, what),
+            DeskError::WrongState(_) => Self::conflict(words),
+            DeskError::UnknownFormat(_) | DeskError::BadRequest(_) | DeskError::NoModel { .. } | DeskError::UnknownPrices(_) => {
+                Self::unprocessable(words)
+            }
+            DeskError::Store(error) | DeskError::Halted(Halt::Store(error)) => error.into(),
+            DeskError::Halted(Halt::TakenOver | Halt::Paused) => Self::conflict(words),
+            DeskError::Damaged { .. } | DeskError::Halted(_) => Self::internal(words),
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match &error {
+            StoreError::NotFound(_) => Self::not_found(),
+            StoreError::Conflict { .. } | StoreError::Held { .. } | StoreError::Lost { .. } => Self::conflict(error.to_string()),
+            StoreError::Unavailable(_) => Self::unavailable("the database cannot be reached now", 5),
+            // Where the database is, is nobody's business outside.
+            StoreError::Newer { .. } | StoreError::Foreign(_) | StoreError::NoPlace { .. } => Self::internal("the database cannot be used"),
+            StoreError::Unreadable { .. } | StoreError::Failed(_) => Self::internal(error.to_string()),
+        }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        let problem = if refusal.is_request { Self::unprocessable(refusal.message) } else { Self::unavailable(refusal.message, 30) };
+        Self { hint: refusal.hint.map(String::into_boxed_str), ..problem }
+    }
+}

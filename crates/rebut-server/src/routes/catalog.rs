@@ -1,0 +1,39 @@
+//! What there is to choose from, and what it would take. All of it is the front's to say.
+
+use super::json;
+use crate::{door::Call, front::NewDebate, problem::Problem};
+use axum::response::Response;
+
+/// Formats.
+pub async fn formats(call: Call) -> Result<Response, Problem> {
+    json(&call.server.front.formats())
+}
+
+/// The form of a format's input and settings, as one schema of both.
+pub async fn schema(call: Call) -> Result<Response, Problem> {
+    let name = call.parameter("name")?;
+    let card = call.server.front.formats().into_iter().find(|card| card.name == name).ok_or_else(Problem::not_found)?;
+    json(&serde_json::json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": card.name,
+        "description": card.about,
+        "type": "object",
+        "properties": { "input": card.input, "config": card.config },
+    }))
+}
+
+/// Panels.
+pub async fn panels(call: Call) -> Result<Response, Problem> {
+    json(&call.server.front.panels()?)
+}
+
+/// Providers.
+pub async fn providers(call: Call) -> Result<Response, Problem> {
+    json(&call.server.front.providers().await)
+}
+
+/// What a debate would take.
+pub async fn estimate(call: Call) -> Result<Response, Problem> {
+    let asked: NewDebate = crate::body::parse(&call.body)?;
+    json(&call.server.front.estimate(asked, &call.key()?.owner).await?)
+}

@@ -1,0 +1,152 @@
+//! The journal of a debate: a page of it, or as it grows.
+
+use super::json;
+use crate::{
+    door::Call,
+    guard::only,
+    problem::Problem,
+    sse,
+    tail::{Tail, known_kind},
+    ws::Client,
+};
+use axum::{
+    http::{HeaderMap, HeaderName, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use rebut_engine::{Watch, record::Envelope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Events of one page at most.
+const MOST: usize = 1_000;
+
+/// What is shown besides recorded events.
+const PASSING: [&str; 4] = ["turn.delta", "lagged", "shutdown", "problem"];
+
+/// Which events.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EventsQuery {
+    /// Only those after this number.
+    after: u64,
+    /// Only these types, with commas between them.
+    #[schemars(regex(pattern = r"^[a-z.,_]{1,1000}$"))]
+    types: Option<String>,
+    /// At most so many on a page.
+    #[schemars(range(min = 1, max = 1000))]
+    limit: Option<usize>,
+}
+
+/// Which events a WebSocket shows.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WsQuery {
+    /// Only those after this number.
+    after: u64,
+    /// Only these types, with commas between them.
+    #[schemars(regex(pattern = r"^[a-z.,_]{1,1000}$"))]
+    types: Option<String>,
+}
+
+/// A page of events.
+#[derive(Serialize, JsonSchema)]
+pub struct EventPage {
+    /// Events, in their order.
+    pub events: Vec<Envelope<'static>>,
+    /// The number of the last event that this page went through: what to ask for next.
+    pub after: u64,
+    /// Whether there is more now.
+    pub has_more: bool,
+}
+
+/// A page of events, or a stream of them.
+pub async fn list(call: Call) -> Result<Response, Problem> {
+    let query: EventsQuery = call.query()?;
+    let types = kinds(query.types.as_deref())?;
+    if !wants_stream(&call.headers) {
+        let limit = query.limit.unwrap_or(MOST);
+        return page(&call, query.after, types.as_ref(), limit).await;
+    }
+    let after = last_event_id(&call.headers)?.unwrap_or(query.after);
+    let watch = begin(&call, after).await?;
+    if watch.is_over() {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let tail = tail(&call, watch, types)?;
+    Ok(sse::stream(tail, call.server.settings.heartbeat))
+}
+
+/// The same over a WebSocket.
+pub async fn ws(mut call: Call) -> Result<Response, Problem> {
+    let query: WsQuery = call.query()?;
+    let types = kinds(query.types.as_deref())?;
+    let upgrade = call
+        .upgrade
+        .take()
+        .ok_or_else(|| Problem::new(StatusCode::UPGRADE_REQUIRED, "upgrade", "this is a WebSocket; `…/events` is the same without one"))?;
+    let watch = begin(&call, query.after).await?;
+    let tail = tail(&call, watch, types)?;
+    let client = Client { server: call.server.clone(), key: call.key()?.clone(), id: call.id()? };
+    let upgrade = upgrade.max_message_size(call.server.settings.body_bytes).max_frame_size(call.server.settings.body_bytes);
+    Ok(upgrade.on_upgrade(move |socket| client.follow(socket, tail)))
+}
+
+async fn page(call: &Call, after: u64, types: Option<&BTreeSet<String>>, limit: usize) -> Result<Response, Problem> {
+    if !(1..=MOST).contains(&limit) {
+        return Err(Problem::bad_request(format!("`limit` is 1 to {MOST}")));
+    }
+    let records = call.server.desk.records(call.id()?).await?;
+    let head = records.last().map_or(0, |record| record.seq);
+    let rest = records.into_iter().filter(|record| record.seq > after);
+    let mut wanted = rest.filter(|record| types.is_none_or(|types| types.contains(&*record.kind)));
+    let shown: Vec<_> = wanted.by_ref().take(limit).collect();
+    let has_more = wanted.next().is_some();
+    let last = if has_more { shown.last().map_or(after, |record| record.seq) } else { head.max(after) };
+    let events = shown.iter().map(|record| record.envelope()).collect::<Vec<_>>();
+    #[derive(Serialize)]
+    struct Page<'a> {
+        events: Vec<Envelope<'a>>,
+        after: u64,
+        has_more: bool,
+    }
+    json(&Page { events, after: last, has_more })
+}
+
+async fn begin(call: &Call, after: u64) -> Result<Watch, Problem> {
+    let watch = call.server.desk.watch(call.id()?, after).await?;
+    match watch.head() {
+        head if after > head => Err(Problem::bad_request(format!("there is no event {after}; the last one is {head}"))),
+        _ => Ok(watch),
+    }
+}
+
+fn tail(call: &Call, watch: Watch, types: Option<BTreeSet<String>>) -> Result<Tail, Problem> {
+    let place = call.server.watchers.enter(&call.key()?.name, call.server.settings.watchers)?;
+    Ok(Tail::new(call.server.clone(), call.id()?, watch, types, place))
+}
+
+/// The kinds that are asked for. One that does not exist would never come, and nobody would know why.
+fn kinds(types: Option<&str>) -> Result<Option<BTreeSet<String>>, Problem> {
+    let Some(types) = types else { return Ok(None) };
+    let kinds: BTreeSet<String> = types.split(',').map(str::trim).filter(|kind| !kind.is_empty()).map(str::to_owned).collect();
+    match kinds.iter().find(|kind| known_kind(kind).is_none() && !PASSING.contains(&kind.as_str())) {
+        Some(unknown) => Err(Problem::bad_request(format!("there are no events of type `{unknown}`"))),
+        None => Ok(Some(kinds)),
+    }
+}
+
+fn wants_stream(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+    accepted.filter_map(|one| one.split(';').next()).any(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"))
+}
+
+/// The number that a client saw last; what is no number, or there twice, is refused rather than taken for the beginning.
+fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
+    let name = HeaderName::from_static("last-event-id");
+    if !headers.contains_key(&name) {
+        return Ok(None);
+    }
+    let number = only(headers, &name).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit())).and_then(|text| text.parse().ok());
+    number.map(Some).ok_or_else(|| Problem::bad_request("`Last-Event-ID` is the number of an event"))
+}

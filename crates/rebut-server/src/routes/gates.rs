@@ -1,0 +1,162 @@
+//! Gates: what waits for a person, and the one decision each gets.
+
+use super::json;
+use crate::{door::Call, problem::Problem, server::Shared};
+use axum::response::Response;
+use rebut_engine::{
+    DebateId,
+    event::{Event, GateDecided, GateOpened},
+    record::{Hash, Record},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Gates of a debate.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Gates {
+    /// In the order they came.
+    pub gates: Vec<Gate>,
+}
+
+/// One gate.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Gate {
+    /// Its name.
+    pub gate: String,
+    /// How it was opened; null where gates are switched off and it was only passed.
+    pub opened: Option<GateOpened>,
+    /// When.
+    pub opened_at: Option<String>,
+    /// Its decision; null while it waits.
+    pub decision: Option<GateDecided>,
+    /// When.
+    pub decided_at: Option<String>,
+}
+
+/// A decision about the gate that waits.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Verdict {
+    /// Which gate, where it is to be that one only.
+    pub gate: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// The hash of what was looked at; anything else is not decided.
+    pub content: Option<Hash>,
+}
+
+/// A refusal, which says why.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rejection {
+    /// Which gate, where it is to be that one only.
+    #[serde(default)]
+    gate: Option<String>,
+    /// Why.
+    #[schemars(length(min = 1), regex(pattern = r"\S"))]
+    reason: String,
+    /// The hash of what was looked at; anything else is not decided.
+    #[serde(default)]
+    content: Option<Hash>,
+}
+
+/// A decision about a gate that is named in the path.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Decision {
+    /// Whether it opens.
+    approved: bool,
+    /// Why; a refusal must say so.
+    #[serde(default)]
+    reason: String,
+    /// The hash of what was looked at; anything else is not decided.
+    #[serde(default)]
+    content: Option<Hash>,
+}
+
+/// Lists gates.
+pub async fn list(call: Call) -> Result<Response, Problem> {
+    let records = call.server.desk.records(call.id()?).await?;
+    json(&Gates { gates: all(&records) })
+}
+
+/// Opens the gate that waits.
+pub async fn approve(call: Call) -> Result<Response, Problem> {
+    let verdict: Verdict = call.json()?;
+    json(&decide(&call.server, call.id()?, &call.key()?.name, true, verdict).await?)
+}
+
+/// Refuses the gate that waits.
+pub async fn reject(call: Call) -> Result<Response, Problem> {
+    let Rejection { gate, reason, content } = crate::body::parse(&call.body)?;
+    json(&decide(&call.server, call.id()?, &call.key()?.name, false, Verdict { gate, reason, content }).await?)
+}
+
+/// Decides a gate by its name.
+pub async fn decide_named(call: Call) -> Result<Response, Problem> {
+    let Decision { approved, reason, content } = crate::body::parse(&call.body)?;
+    let gate = Some(call.parameter("gate")?.to_owned());
+    let records = call.server.desk.records(call.id()?).await?;
+    if !all(&records).iter().any(|known| Some(&known.gate) == gate.as_ref()) {
+        return Err(Problem::not_found());
+    }
+    json(&decide(&call.server, call.id()?, &call.key()?.name, approved, Verdict { gate, reason, content }).await?)
+}
+
+/// Decides the gate that is named, or the only one that waits. Who decides is who asks, never what is said in the request.
+pub async fn decide(server: &Shared, id: DebateId, by: &str, approved: bool, verdict: Verdict) -> Result<GateDecided, Problem> {
+    if !approved && verdict.reason.trim().is_empty() {
+        return Err(Problem::unprocessable("a refusal says why: `reason`"));
+    }
+    let gate = match verdict.gate {
+        Some(gate) => gate,
+        None => waiting(&all(&server.desk.records(id).await?))?,
+    };
+    let decision = GateDecided { gate, approved, by: by.to_owned(), reason: verdict.reason };
+    server.desk.decide(id, decision.clone(), verdict.content).await?;
+    Ok(decision)
+}
+
+/// The one gate that waits; where none does any more, the last that did, so that whoever is late is told what was decided.
+fn waiting(gates: &[Gate]) -> Result<String, Problem> {
+    let open: Vec<&Gate> = gates.iter().filter(|gate| gate.decision.is_none()).collect();
+    match (&open[..], gates.last()) {
+        ([one], _) => Ok(one.gate.clone()),
+        ([], Some(last)) => Ok(last.gate.clone()),
+        ([], None) => Err(Problem::conflict("no gate waits for a decision")),
+        (several, _) => {
+            let names = several.iter().map(|gate| gate.gate.as_str()).collect::<Vec<_>>().join(", ");
+            Err(Problem::conflict(format!("several gates wait; name one in `gate`: {names}")))
+        }
+    }
+}
+
+/// Every gate of a journal. The first decision of each is its decision.
+fn all(records: &[Record]) -> Vec<Gate> {
+    let mut gates: Vec<Gate> = Vec::new();
+    for record in records {
+        let at = Some(record.ts.to_string());
+        match record.event() {
+            Ok(Some(Event::GateOpened(opened))) => {
+                let gate = entry(&mut gates, &opened.gate);
+                (gate.opened, gate.opened_at) = (Some(*opened), at);
+            }
+            Ok(Some(Event::GateDecided(decided))) => {
+                let gate = entry(&mut gates, &decided.gate);
+                if gate.decision.is_none() {
+                    (gate.decision, gate.decided_at) = (Some(*decided), at);
+                }
+            }
+            _ => {}
+        }
+    }
+    gates
+}
+
+fn entry<'a>(gates: &'a mut Vec<Gate>, name: &str) -> &'a mut Gate {
+    let at = gates.iter().position(|gate| gate.gate == name).unwrap_or_else(|| {
+        gates.push(Gate { gate: name.to_owned(), opened: None, opened_at: None, decision: None, decided_at: None });
+        gates.len() - 1
+    });
+    &mut gates[at]
+}

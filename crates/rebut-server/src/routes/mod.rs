@@ -1,0 +1,154 @@
+//! What the server offers: a row per route. The router and the document of the interface are both made from the rows.
+
+pub mod catalog;
+pub mod code;
+pub mod debates;
+pub mod events;
+pub mod exports;
+pub mod gates;
+pub mod inbox;
+pub mod policy;
+pub mod readings;
+pub mod service;
+pub mod steering;
+pub mod table;
+pub mod voting;
+
+use crate::{door::Call, keys::Role, problem::Problem};
+use axum::{
+    Json,
+    response::{IntoResponse, Response},
+    routing::MethodFilter,
+};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use std::{future::Future, pin::Pin};
+
+/// One thing that can be asked for.
+pub struct Route {
+    /// How.
+    pub method: Way,
+    /// Where.
+    pub path: &'static str,
+    /// Its name in the document and in metrics.
+    pub id: &'static str,
+    /// What it belongs to.
+    pub tag: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
+    /// Who may at least; anybody, even without a key, if not given.
+    pub least: Option<Role>,
+    /// Whether it is about a debate, which then must be the asker's own.
+    pub debate: Debate,
+    /// What may stand behind the question mark.
+    pub query: Option<SchemaOf>,
+    /// Headers that mean something here, by their names in [`table::HEADERS`].
+    pub headers: &'static [&'static str],
+    /// What it carries.
+    pub body: Option<Carried>,
+    /// How it is answered when nothing is wrong.
+    pub replies: &'static [Reply],
+    /// What else may be wrong besides what may be wrong everywhere.
+    pub refusals: &'static [u16],
+    /// Who answers.
+    pub handler: Handler,
+}
+
+/// How something can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Changes nothing.
+    Get,
+    /// Changes something, or carries much.
+    Post,
+    /// Removes something.
+    Delete,
+}
+
+impl Way {
+    /// The method's name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+        }
+    }
+
+    /// What a router takes it for.
+    pub fn filter(self) -> MethodFilter {
+        match self {
+            Self::Get => MethodFilter::GET,
+            Self::Post => MethodFilter::POST,
+            Self::Delete => MethodFilter::DELETE,
+        }
+    }
+}
+
+/// Whether a route is about one debate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Debate {
+    /// It is not.
+    None,
+    /// It is about `{id}`, and the door finds it for its owner only.
+    Own,
+}
+
+/// Makes the schema of something.
+pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// Answers a request that was let in.
+pub type Handler = fn(Call) -> Pin<Box<dyn Future<Output = Result<Response, Problem>> + Send>>;
+
+/// What a request carries.
+#[derive(Clone, Copy)]
+pub struct Carried {
+    /// Its form.
+    pub schema: SchemaOf,
+    /// Whether it must be there.
+    pub required: bool,
+}
+
+/// How a request may be answered.
+#[derive(Clone, Copy)]
+pub struct Reply {
+    /// With which status.
+    pub status: u16,
+    /// What that means.
+    pub about: &'static str,
+    /// The form of a JSON body.
+    pub json: Option<SchemaOf>,
+    /// The media types of other bodies.
+    pub text: &'static [&'static str],
+    /// Headers that come with it, by their names in [`table::HEADERS`].
+    pub headers: &'static [&'static str],
+}
+
+impl Reply {
+    const fn json<T: JsonSchema>(status: u16, about: &'static str) -> Self {
+        Self { json: Some(schema_of::<T>), ..Self::empty(status, about) }
+    }
+
+    const fn text(about: &'static str, text: &'static [&'static str]) -> Self {
+        Self { text, ..Self::empty(200, about) }
+    }
+
+    const fn empty(status: u16, about: &'static str) -> Self {
+        Self { status, about, json: None, text: &[], headers: &[] }
+    }
+}
+
+/// The schema of a type.
+pub fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+/// Every route by method and path, for tests that go through all of them.
+pub fn listed() -> Vec<(&'static str, &'static str, Option<Role>)> {
+    table::ROUTES.iter().map(|route| (route.method.as_str(), route.path, route.least)).collect()
+}
+
+/// A JSON answer.
+fn json(value: &impl Serialize) -> Result<Response, Problem> {
+    Ok(Json(value).into_response())
+}

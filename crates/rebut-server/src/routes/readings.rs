@@ -1,0 +1,253 @@
+//! Readings of a debate for programs: turns, positions, conflicts, votes, verdicts, evidence, assumptions, use.
+
+use super::json;
+use crate::{door::Call, problem::Problem};
+use axum::response::Response;
+use rebut_engine::{
+    event::{HumanNoted, Position, Tally},
+    facts::{Conflict, MergeRecorded, Ruling, ScoreAdjusted, ToolCalled},
+    model::{Fault, Usage as Used},
+    running::RunCompleted,
+    view::{Spent, TurnState, TurnView, View},
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use std::{collections::BTreeMap, sync::Arc};
+
+async fn view(call: &Call) -> Result<View, Problem> {
+    Ok(call.server.desk.view(call.id()?).await?)
+}
+
+/// Turns of a debate.
+#[derive(Serialize, JsonSchema)]
+pub struct Turns {
+    /// In the order they were asked.
+    turns: Vec<Turn>,
+}
+
+/// One turn.
+#[derive(Serialize, JsonSchema)]
+struct Turn {
+    /// Its name.
+    turn: String,
+    /// Who speaks.
+    agent: Arc<str>,
+    /// In which round.
+    round: u32,
+    /// Who was asked, or answered.
+    model: String,
+    /// `thinking`, `done` or `failed`.
+    state: &'static str,
+    /// When it was asked first.
+    asked_at: Arc<str>,
+    /// The reply; empty while it is awaited.
+    text: String,
+    /// Requests made.
+    calls: u32,
+    /// Attempts that failed.
+    faults: Vec<Fault>,
+    /// What it cost; null when unknown.
+    usage: Option<Used>,
+    /// How long it took, in milliseconds.
+    ms: u64,
+    /// Whether another debate paid for it.
+    copied: bool,
+}
+
+impl From<TurnView> for Turn {
+    fn from(turn: TurnView) -> Self {
+        let state = match turn.state {
+            TurnState::Thinking => "thinking",
+            TurnState::Done => "done",
+            TurnState::Failed => "failed",
+        };
+        let TurnView { turn, agent, round, model, asked_at, calls, faults, text, usage, ms, copied, .. } = turn;
+        Self { turn, agent, round, model, state, asked_at, text, calls, faults, usage, ms, copied }
+    }
+}
+
+/// Every turn.
+pub async fn turns(call: Call) -> Result<Response, Problem> {
+    json(&Turns { turns: view(&call).await?.turns.into_iter().map(Turn::from).collect() })
+}
+
+/// Positions of a debate.
+#[derive(Serialize, JsonSchema)]
+pub struct Positions {
+    /// In the order they were taken.
+    positions: Vec<Held>,
+}
+
+/// A position and who holds it.
+#[derive(Serialize, JsonSchema)]
+struct Held {
+    /// Who.
+    agent: Arc<str>,
+    /// In which round.
+    round: u32,
+    /// At which step.
+    step: String,
+    /// What.
+    position: Arc<Position>,
+}
+
+/// Who held what.
+pub async fn positions(call: Call) -> Result<Response, Problem> {
+    let view = view(&call).await?;
+    let held = view.rounds.into_iter().flat_map(|round| {
+        let (step, number) = (round.step, round.round);
+        round.positions.into_iter().map(move |(agent, position)| Held { agent, round: number, step: step.clone(), position })
+    });
+    json(&Positions { positions: held.collect() })
+}
+
+/// Conflicts of a debate.
+#[derive(Serialize, JsonSchema)]
+pub struct Conflicts {
+    /// Proposals that cannot both be followed.
+    conflicts: Vec<Conflict>,
+    /// Which proposals stand; null while that is not decided.
+    merge: Option<Arc<MergeRecorded>>,
+}
+
+/// Proposals that cannot both be followed.
+pub async fn conflicts(call: Call) -> Result<Response, Problem> {
+    let View { conflicts, merge, .. } = view(&call).await?;
+    json(&Conflicts { conflicts, merge })
+}
+
+/// Counts of a debate.
+#[derive(Serialize, JsonSchema)]
+pub struct Votes {
+    /// In their order.
+    votes: Vec<Counted>,
+}
+
+/// One count.
+#[derive(Serialize, JsonSchema)]
+struct Counted {
+    /// In which round.
+    round: u32,
+    /// The count.
+    tally: Arc<Tally>,
+}
+
+/// How positions were counted.
+pub async fn votes(call: Call) -> Result<Response, Problem> {
+    let rounds = view(&call).await?.rounds.into_iter();
+    json(&Votes { votes: rounds.filter_map(|round| Some(Counted { round: round.round, tally: round.tally? })).collect() })
+}
+
+/// Verdicts of a debate.
+#[derive(Serialize, JsonSchema)]
+pub struct Verdicts {
+    /// In their order.
+    verdicts: Vec<Arc<Ruling>>,
+    /// What they did to scores.
+    scores: Vec<Arc<ScoreAdjusted>>,
+}
+
+/// What judges said.
+pub async fn verdicts(call: Call) -> Result<Response, Problem> {
+    let View { verdicts, scores, .. } = view(&call).await?;
+    json(&Verdicts { verdicts, scores })
+}
+
+/// What was brought forward in a debate besides words.
+#[derive(Serialize, JsonSchema)]
+pub struct Evidence {
+    /// What ran in the sandbox.
+    runs: Vec<Arc<RunCompleted>>,
+    /// What tools were used for.
+    tools: Vec<ToolUse>,
+    /// What people added.
+    notes: Vec<HumanNoted>,
+    /// Quotations in the result, each with whether it was found.
+    quotations: Vec<Value>,
+}
+
+/// A tool and who used it.
+#[derive(Serialize, JsonSchema)]
+struct ToolUse {
+    /// Who.
+    agent: Arc<str>,
+    /// What for.
+    call: Arc<ToolCalled>,
+}
+
+/// What was brought forward.
+pub async fn evidence(call: Call) -> Result<Response, Problem> {
+    let View { runs, tool_calls, notes, outcome, .. } = view(&call).await?;
+    let tools = tool_calls.into_iter().map(|(agent, call)| ToolUse { agent, call }).collect();
+    let mut quotations = Vec::new();
+    if let Some(outcome) = &outcome {
+        gather(&outcome.result, "evidence", &mut quotations);
+    }
+    json(&Evidence { runs, tools, notes, quotations })
+}
+
+/// What positions of a debate take for granted.
+#[derive(Serialize, JsonSchema)]
+pub struct Assumptions {
+    /// As the result has them.
+    assumptions: Vec<Value>,
+}
+
+/// What positions take for granted.
+pub async fn assumptions(call: Call) -> Result<Response, Problem> {
+    let mut assumptions = Vec::new();
+    if let Some(outcome) = view(&call).await?.outcome {
+        gather(&outcome.result, "assumptions", &mut assumptions);
+    }
+    json(&Assumptions { assumptions })
+}
+
+/// The members of every list of that name, wherever a format's result has it.
+fn gather(value: &Value, name: &str, found: &mut Vec<Value>) {
+    match value {
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                match value {
+                    Value::Array(list) if field == name => found.extend(list.iter().cloned()),
+                    value => gather(value, name, found),
+                }
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|value| gather(value, name, found)),
+        _ => {}
+    }
+}
+
+/// What a debate cost.
+#[derive(Serialize, JsonSchema)]
+pub struct Usage {
+    /// All of it.
+    total: Spent,
+    /// Each agent's part.
+    agents: BTreeMap<String, Spent>,
+    /// Milliseconds somebody ran it.
+    worked_ms: u64,
+}
+
+/// What a debate cost.
+pub async fn usage(call: Call) -> Result<Response, Problem> {
+    let view = view(&call).await?;
+    let agents = view.started.iter().flat_map(|started| &started.agents);
+    let agents = agents.map(|agent| (agent.name.to_string(), view.spent_by(&agent.name))).collect();
+    json(&Usage { total: view.spent(), agents, worked_ms: view.worked_ms })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn lists_are_found_wherever_they_are() {
+        let result = json!({"a": {"evidence": [1]}, "b": [{"evidence": [2, {"evidence": [9]}]}], "evidence": "no list"});
+        let mut found = Vec::new();
+        gather(&result, "evidence", &mut found);
+        assert_eq!(found, [json!(1), json!(2), json!({"evidence": [9]})]);
+    }
+}

@@ -1,0 +1,143 @@
+//! What people do to a debate: note, answer, cancel, pause, resume, fork.
+
+use super::{
+    debates::{card_of, header_value},
+    json,
+};
+use crate::{
+    door::Call,
+    front::{Change, NewLimits},
+    problem::Problem,
+    server::Shared,
+};
+use axum::{
+    Json,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use rebut_engine::{DebateId, Fork, event::HumanAnswered};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A request that says nothing more.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+/// A note.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Note {
+    /// What is said.
+    #[schemars(length(min = 1), regex(pattern = r"\S"))]
+    text: String,
+}
+
+/// A choice after a contested end.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// The option.
+    option: String,
+    /// Why.
+    #[serde(default)]
+    reason: String,
+}
+
+/// Why something is done.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Reason {
+    /// Why.
+    reason: String,
+}
+
+/// What a debate may use from now on.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct More {
+    /// What is left out stays as it was.
+    limits: NewLimits,
+}
+
+/// What is different in a fork.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ForkAt {
+    /// The first step to be asked anew; `end` keeps every turn.
+    at: String,
+    /// Settings to change.
+    #[serde(default)]
+    config: BTreeMap<String, Value>,
+    /// Agents that get another model.
+    #[serde(default)]
+    models: BTreeMap<String, String>,
+    /// What it may use; copied turns are not counted.
+    #[serde(default)]
+    limits: NewLimits,
+}
+
+/// Adds a note.
+pub async fn note(call: Call) -> Result<Response, Problem> {
+    let Note { text } = crate::body::parse(&call.body)?;
+    call.server.desk.note(call.id()?, &text, &call.key()?.name).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Chooses after a contested end.
+pub async fn answer(call: Call) -> Result<Response, Problem> {
+    let Answer { option, reason } = crate::body::parse(&call.body)?;
+    let by = call.key()?.name.clone();
+    let option = call.server.desk.answer(call.id()?, &option, &reason, &by).await?;
+    json(&HumanAnswered { option, reason, by })
+}
+
+/// Ends a debate.
+pub async fn cancel(call: Call) -> Result<Response, Problem> {
+    let Reason { reason } = call.json()?;
+    end(&call.server, call.id()?, &call.key()?.name, &reason).await?;
+    accepted(&call.server, call.id()?).await
+}
+
+/// Ends a debate, whoever runs it.
+pub async fn end(server: &Shared, id: DebateId, by: &str, reason: &str) -> Result<(), Problem> {
+    Ok(server.desk.cancel(id, by, reason).await?)
+}
+
+/// Leaves a debate.
+pub async fn pause(call: Call) -> Result<Response, Problem> {
+    let Nothing {} = call.json()?;
+    call.server.desk.pause(call.id()?)?;
+    accepted(&call.server, call.id()?).await
+}
+
+/// Goes on with a debate.
+pub async fn resume(call: Call) -> Result<Response, Problem> {
+    let More { limits } = call.json()?;
+    let change = Change { limits, models: Vec::new(), is_fork: false };
+    let more = call.server.front.change(change, &call.key()?.owner).await?;
+    let running = call.server.desk.resume_with(call.id()?, more).await?;
+    call.server.count(running);
+    accepted(&call.server, call.id()?).await
+}
+
+/// Starts a new debate from an old one's turns. It belongs to whoever the old one belongs to.
+pub async fn fork(call: Call) -> Result<Response, Problem> {
+    let ForkAt { at, config, models, limits } = crate::body::parse(&call.body)?;
+    let owner = call.key()?.owner.clone();
+    let change = Change { limits, models: models.values().cloned().collect(), is_fork: true };
+    let more = call.server.front.change(change, &owner).await?;
+    let fork = Fork { at, config, models, more, initiated_by: owner };
+    let running = call.server.desk.fork(call.id()?, fork).await?;
+    let id = running.id;
+    call.server.count(running);
+    let mut response = accepted(&call.server, id).await?;
+    response.headers_mut().insert(header::LOCATION, header_value(&format!("/v1/debates/{id}"))?);
+    Ok(response)
+}
+
+async fn accepted(server: &Shared, id: DebateId) -> Result<Response, Problem> {
+    Ok((StatusCode::ACCEPTED, Json(card_of(server, id).await?)).into_response())
+}

@@ -1,0 +1,365 @@
+//! The table of routes. Nothing is served that is not in it.
+
+use super::{
+    Carried, Debate, Handler, Reply, Route, SchemaOf, Way, catalog, code, debates, events, exports, gates, inbox, policy, readings,
+    schema_of, service, steering, voting,
+};
+use crate::{
+    front::{FormatCard, NewDebate, TurnRequest},
+    keys::Role::{self, Admin, Approver, Viewer},
+};
+use rebut_engine::{
+    audit::Audit,
+    event::{GateDecided, HumanAnswered},
+    facts::CodeRecorded,
+    policy::PolicyInsights,
+    report::Document,
+};
+use schemars::JsonSchema;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+macro_rules! go {
+    ($handler:path) => {
+        |call| Box::pin($handler(call))
+    };
+}
+
+/// Headers of requests and answers that mean something, with what they mean and the form of their value.
+pub const HEADERS: &[(&str, &str, &str)] = &[
+    ("Idempotency-Key", "The same key with the same body starts one debate only, however often it is sent.", "^[!-~]{1,200}$"),
+    ("Prefer", "`wait=SECONDS` answers with the result if the debate ends within that time, at most 60 s.", "^[ -~]{0,200}$"),
+    ("Last-Event-ID", "The number of the last event that was seen; goes before `after`.", "^[0-9]{1,18}$"),
+    ("Location", "Where the debate is.", "^/v1/debates/[0-9a-f-]{36}$"),
+    ("Idempotency-Replayed", "The debate was there already.", "^true$"),
+    ("Preference-Applied", "What of `Prefer` was done.", "^wait=[0-9]+$"),
+    ("Set-Cookie", "The key, for pages of this server only.", "^rebut="),
+];
+
+/// Parts of paths, with what they mean and the form of their value.
+pub const PARAMETERS: &[(&str, &str, &str)] = &[
+    ("id", "The debate.", "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"),
+    ("n", "The number of a version, from 1.", "^[1-9][0-9]{0,8}$"),
+    ("gate", "The gate's name.", "^[^/]{1,200}$"),
+    ("turn", "The turn's name, percent-encoded.", "^.{1,400}$"),
+    ("name", "The format's name.", "^[a-z][a-z-]{0,63}$"),
+];
+
+const DEBATES: &str = "debates";
+const READINGS: &str = "readings";
+const STEERING: &str = "steering";
+const CATALOG: &str = "catalog";
+const SERVICE: &str = "service";
+
+const fn get(path: &'static str, id: &'static str, tag: &'static str, summary: &'static str, handler: Handler) -> Route {
+    Route {
+        method: Way::Get,
+        path,
+        id,
+        tag,
+        summary,
+        least: Some(Viewer),
+        debate: Debate::None,
+        query: None,
+        headers: &[],
+        body: None,
+        replies: &[],
+        refusals: &[],
+        handler,
+    }
+}
+
+/// A reading of one debate.
+const fn of_debate(path: &'static str, id: &'static str, summary: &'static str, handler: Handler) -> Route {
+    Route { debate: Debate::Own, ..get(path, id, READINGS, summary, handler) }
+}
+
+/// Something done to one debate.
+const fn act(least: Role, path: &'static str, id: &'static str, summary: &'static str, handler: Handler) -> Route {
+    Route { method: Way::Post, least: Some(least), debate: Debate::Own, refusals: &[409], ..get(path, id, STEERING, summary, handler) }
+}
+
+const fn carries<T: JsonSchema>() -> Option<Carried> {
+    Some(Carried { schema: schema_of::<T>, required: true })
+}
+
+const fn may_carry<T: JsonSchema>() -> Option<Carried> {
+    Some(Carried { schema: schema_of::<T>, required: false })
+}
+
+const fn asks<T: JsonSchema>() -> Option<SchemaOf> {
+    Some(schema_of::<T>)
+}
+
+/// Every route.
+pub const ROUTES: &[Route] = &[
+    Route {
+        method: Way::Post,
+        least: Some(Admin),
+        headers: &["Idempotency-Key", "Prefer"],
+        body: carries::<NewDebate>(),
+        replies: &[
+            Reply { headers: &["Location", "Idempotency-Replayed"], ..Reply::json::<debates::DebateCard>(202, "It runs.") },
+            Reply {
+                headers: &["Location", "Idempotency-Replayed", "Preference-Applied"],
+                ..Reply::json::<Document>(200, "It ended in the time that `Prefer` gave it.")
+            },
+        ],
+        refusals: &[409],
+        ..get("/v1/debates", "createDebate", DEBATES, "Starts a debate.", go!(debates::create))
+    },
+    Route {
+        query: asks::<debates::ListQuery>(),
+        replies: &[Reply::json::<debates::DebateList>(200, "Debates, newest first.")],
+        ..get("/v1/debates", "listDebates", DEBATES, "Lists debates.", go!(debates::list))
+    },
+    Route {
+        tag: DEBATES,
+        replies: &[Reply::json::<debates::DebateDetail>(200, "The debate.")],
+        ..of_debate("/v1/debates/{id}", "getDebate", "A debate with everything that was pinned at its start.", go!(debates::show))
+    },
+    Route {
+        method: Way::Delete,
+        tag: DEBATES,
+        replies: &[Reply::empty(204, "It is gone, with everything that was derived from it.")],
+        ..act(Admin, "/v1/debates/{id}", "deleteDebate", "Removes a debate for good.", go!(debates::remove))
+    },
+    Route {
+        replies: &[Reply::json::<debates::DebateStatus>(200, "Where it stands.")],
+        ..of_debate("/v1/debates/{id}/status", "getStatus", "Where a debate stands.", go!(debates::status))
+    },
+    Route {
+        replies: &[Reply::json::<Document>(200, "The result; `outcome` is null while there is none.")],
+        ..of_debate("/v1/debates/{id}/results", "getResults", "What came of a debate.", go!(debates::results))
+    },
+    Route {
+        query: asks::<events::EventsQuery>(),
+        headers: &["Last-Event-ID"],
+        replies: &[
+            Reply {
+                text: &["text/event-stream"],
+                ..Reply::json::<events::EventPage>(200, "Events, in their order; a stream where `Accept` asks for one.")
+            },
+            Reply::empty(204, "The stream is over: everything was seen, and nothing more comes."),
+        ],
+        ..of_debate("/v1/debates/{id}/events", "listEvents", "The journal of a debate, as a page or as it grows.", go!(events::list))
+    },
+    Route {
+        query: asks::<events::WsQuery>(),
+        replies: &[Reply::empty(101, "A WebSocket: each message is an event; commands go the other way.")],
+        refusals: &[426],
+        ..of_debate("/v1/debates/{id}/ws", "followDebate", "Follows and steers a debate over a WebSocket.", go!(events::ws))
+    },
+    Route {
+        replies: &[Reply::json::<readings::Turns>(200, "Turns, in the order they were asked.")],
+        ..of_debate("/v1/debates/{id}/turns", "listTurns", "Every turn with its reply.", go!(readings::turns))
+    },
+    Route {
+        replies: &[Reply::json::<readings::Positions>(200, "Positions, by round.")],
+        ..of_debate("/v1/debates/{id}/positions", "listPositions", "Who held what, and why.", go!(readings::positions))
+    },
+    Route {
+        replies: &[Reply::json::<readings::Conflicts>(200, "Conflicts, and which proposals stand.")],
+        ..of_debate("/v1/debates/{id}/conflicts", "listConflicts", "Proposals that cannot both be followed.", go!(readings::conflicts))
+    },
+    Route {
+        replies: &[Reply::json::<readings::Votes>(200, "Counts, by round.")],
+        ..of_debate("/v1/debates/{id}/votes", "listVotes", "How positions were counted.", go!(readings::votes))
+    },
+    Route {
+        replies: &[Reply::json::<readings::Verdicts>(200, "Verdicts, and what they did to scores.")],
+        ..of_debate("/v1/debates/{id}/verdicts", "listVerdicts", "What judges said of two sides.", go!(readings::verdicts))
+    },
+    Route {
+        replies: &[Reply::json::<readings::Evidence>(200, "Runs, uses of tools, notes of people, quotations.")],
+        ..of_debate("/v1/debates/{id}/evidence", "listEvidence", "What was brought forward besides words.", go!(readings::evidence))
+    },
+    Route {
+        replies: &[Reply::json::<readings::Assumptions>(200, "Assumptions, with who stands on them.")],
+        ..of_debate("/v1/debates/{id}/assumptions", "listAssumptions", "What positions take for granted.", go!(readings::assumptions))
+    },
+    Route {
+        replies: &[Reply::json::<readings::Usage>(200, "The whole, and each agent's part.")],
+        ..of_debate("/v1/debates/{id}/usage", "getUsage", "What a debate cost.", go!(readings::usage))
+    },
+    Route {
+        replies: &[Reply::json::<code::Versions>(200, "Versions, without their code.")],
+        ..of_debate("/v1/debates/{id}/code-versions", "listCodeVersions", "The versions of a debate's code.", go!(code::list))
+    },
+    Route {
+        replies: &[Reply::json::<CodeRecorded>(200, "The version.")],
+        ..of_debate("/v1/debates/{id}/code-versions/{n}", "getCodeVersion", "One version of a debate's code.", go!(code::show))
+    },
+    Route {
+        replies: &[Reply::text("What it changed; empty where it is the first.", &["text/plain"])],
+        ..of_debate("/v1/debates/{id}/code-versions/{n}/diff", "getCodeDiff", "What a version changed.", go!(code::diff))
+    },
+    Route {
+        replies: &[Reply::json::<gates::Gates>(200, "Gates, in the order they came.")],
+        ..of_debate("/v1/debates/{id}/gates", "listGates", "Gates: what waits, and what was decided.", go!(gates::list))
+    },
+    Route {
+        body: may_carry::<gates::Verdict>(),
+        replies: &[Reply::json::<GateDecided>(200, "The decision.")],
+        ..act(Approver, "/v1/debates/{id}/approve", "approve", "Opens the gate that waits.", go!(gates::approve))
+    },
+    Route {
+        body: carries::<gates::Rejection>(),
+        replies: &[Reply::json::<GateDecided>(200, "The decision.")],
+        ..act(Approver, "/v1/debates/{id}/reject", "reject", "Refuses the gate that waits.", go!(gates::reject))
+    },
+    Route {
+        body: carries::<gates::Decision>(),
+        replies: &[Reply::json::<GateDecided>(200, "The decision.")],
+        ..act(Approver, "/v1/debates/{id}/gates/{gate}/decision", "decideGate", "Decides a gate by its name.", go!(gates::decide_named))
+    },
+    Route {
+        body: carries::<steering::Note>(),
+        replies: &[Reply::empty(204, "It is in the journal; the next round hears it.")],
+        ..act(Approver, "/v1/debates/{id}/notes", "addNote", "Adds something the next round hears.", go!(steering::note))
+    },
+    Route {
+        body: carries::<steering::Answer>(),
+        replies: &[Reply::json::<HumanAnswered>(200, "The answer.")],
+        ..act(Approver, "/v1/debates/{id}/answer", "answer", "Chooses after a contested end.", go!(steering::answer))
+    },
+    Route {
+        body: may_carry::<steering::Reason>(),
+        replies: &[Reply::json::<debates::DebateCard>(202, "It ends.")],
+        ..act(Admin, "/v1/debates/{id}/cancel", "cancelDebate", "Ends a debate; calls under way are dropped.", go!(steering::cancel))
+    },
+    Route {
+        body: may_carry::<steering::Nothing>(),
+        replies: &[Reply::json::<debates::DebateCard>(202, "It pauses after the turns under way.")],
+        ..act(Admin, "/v1/debates/{id}/pause", "pauseDebate", "Lets turns under way finish, then leaves a debate.", go!(steering::pause))
+    },
+    Route {
+        body: may_carry::<steering::More>(),
+        replies: &[Reply::json::<debates::DebateCard>(202, "It goes on.")],
+        ..act(
+            Admin,
+            "/v1/debates/{id}/resume",
+            "resumeDebate",
+            "Goes on with a debate; nothing recorded is asked again.",
+            go!(steering::resume),
+        )
+    },
+    Route {
+        body: carries::<steering::ForkAt>(),
+        replies: &[Reply { headers: &["Location"], ..Reply::json::<debates::DebateCard>(202, "The new debate runs.") }],
+        ..act(Admin, "/v1/debates/{id}/fork", "forkDebate", "Starts a new debate from the turns before a step.", go!(steering::fork))
+    },
+    Route {
+        replies: &[Reply::json::<inbox::TurnRequests>(200, "Turns that wait for somebody.")],
+        ..of_debate("/v1/debates/{id}/turn-requests", "listTurnRequests", "Turns that people or calling agents answer.", go!(inbox::list))
+    },
+    Route {
+        replies: &[Reply::json::<TurnRequest>(200, "The turn, with everything its agent is told.")],
+        ..of_debate("/v1/debates/{id}/turn-requests/{turn}", "getTurnRequest", "One turn that waits.", go!(inbox::show))
+    },
+    Route {
+        body: carries::<inbox::Reply>(),
+        replies: &[Reply::empty(204, "The reply was taken.")],
+        ..act(Approver, "/v1/debates/{id}/turn-requests/{turn}", "answerTurnRequest", "Answers a turn that waits.", go!(inbox::answer))
+    },
+    Route {
+        replies: &[Reply::text("Everything that was said.", &["text/markdown"])],
+        ..of_debate("/v1/debates/{id}/transcript", "getTranscript", "Everything that was said.", go!(exports::transcript))
+    },
+    Route {
+        replies: &[Reply::text("One page without a script.", &["text/html"])],
+        ..of_debate("/v1/debates/{id}/report.html", "getReport", "A report for people.", go!(exports::report))
+    },
+    Route {
+        query: asks::<exports::ExportQuery>(),
+        replies: &[Reply::text("The file.", exports::MEDIA_TYPES)],
+        refusals: &[409],
+        ..of_debate("/v1/debates/{id}/export", "exportDebate", "A debate as a file.", go!(exports::export))
+    },
+    Route {
+        replies: &[Reply::json::<Audit>(200, "What was found; `ok` says whether anything is wrong.")],
+        ..of_debate("/v1/debates/{id}/audit", "auditDebate", "Whether the journal is as it was written.", go!(exports::audit))
+    },
+    Route {
+        replies: &[Reply::json::<Vec<FormatCard>>(200, "Formats.")],
+        ..get("/v1/formats", "listFormats", CATALOG, "Formats of debates.", go!(catalog::formats))
+    },
+    Route {
+        replies: &[Reply::json::<Value>(200, "A JSON Schema.")],
+        refusals: &[404],
+        ..get("/v1/formats/{name}/schema", "getFormatSchema", CATALOG, "The form of a format's input and settings.", go!(catalog::schema))
+    },
+    Route {
+        replies: &[Reply::json::<Value>(200, "Panels.")],
+        ..get("/v1/panels", "listPanels", CATALOG, "Panels by name.", go!(catalog::panels))
+    },
+    Route {
+        replies: &[Reply::json::<Value>(200, "Providers.")],
+        ..get(
+            "/v1/providers",
+            "listProviders",
+            CATALOG,
+            "Models that can be asked, and what is missing for others.",
+            go!(catalog::providers),
+        )
+    },
+    Route {
+        method: Way::Post,
+        body: carries::<NewDebate>(),
+        replies: &[Reply::json::<Value>(200, "The estimate.")],
+        ..get("/v1/estimates", "estimate", CATALOG, "What a debate would take; asks nobody.", go!(catalog::estimate))
+    },
+    Route {
+        query: asks::<policy::InsightsQuery>(),
+        replies: &[Reply::json::<BTreeMap<String, PolicyInsights>>(200, "By role.")],
+        ..get("/v1/policy/insights", "getInsights", CATALOG, "What judges said of reviewers lately.", go!(policy::insights))
+    },
+    Route {
+        method: Way::Post,
+        body: carries::<voting::Election>(),
+        replies: &[Reply::json::<rebut_engine::voting::Count>(200, "The count, with its working.")],
+        ..get("/v1/voting/tally", "tally", CATALOG, "Counts ballots.", go!(voting::tally))
+    },
+    Route {
+        replies: &[Reply::json::<service::Who>(200, "The key that was shown.")],
+        ..get("/v1/session", "getSession", SERVICE, "Who asks, and what that key may do.", go!(service::who))
+    },
+    Route {
+        method: Way::Post,
+        body: may_carry::<steering::Nothing>(),
+        replies: &[Reply { headers: &["Set-Cookie"], ..Reply::empty(204, "The key that was shown is in a cookie from now on.") }],
+        ..get("/v1/session", "openSession", SERVICE, "Keeps the key in a cookie that no script reads.", go!(service::open))
+    },
+    Route {
+        method: Way::Delete,
+        replies: &[Reply { headers: &["Set-Cookie"], ..Reply::empty(204, "The cookie is gone.") }],
+        ..get("/v1/session", "closeSession", SERVICE, "Forgets the cookie.", go!(service::close))
+    },
+    Route {
+        replies: &[Reply::json::<Value>(200, "An OpenAPI 3.1 document.")],
+        ..get("/v1/openapi.json", "getOpenapi", SERVICE, "This interface, for programs.", go!(service::openapi))
+    },
+    Route {
+        replies: &[Reply::text("A page.", &["text/html"])],
+        ..get("/v1/docs", "getDocs", SERVICE, "This interface, for people.", go!(service::docs))
+    },
+    Route {
+        least: None,
+        replies: &[Reply::text("It runs.", &["text/plain"])],
+        ..get("/healthz", "getHealth", SERVICE, "Whether the server runs.", go!(service::health))
+    },
+    Route {
+        replies: &[Reply::text("It can work.", &["text/plain"])],
+        ..get(
+            "/readyz",
+            "getReadiness",
+            SERVICE,
+            "Whether the server can work: its database answers, and it does not stop.",
+            go!(service::ready),
+        )
+    },
+    Route {
+        replies: &[Reply::text("Prometheus text.", &["text/plain"])],
+        ..get("/metrics", "getMetrics", SERVICE, "What is counted since the server started.", go!(service::metrics))
+    },
+];

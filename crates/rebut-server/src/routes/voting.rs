@@ -1,0 +1,63 @@
+//! Ballots in, a count with its working out.
+
+use super::json;
+use crate::{door::Call, problem::Problem};
+use axum::response::Response;
+use rebut_engine::voting::{self, Ballot, Count, Gather, METHODS, Rules, Threshold, TieBreak};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// What is counted, and how.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Election {
+    /// Who or what can be elected.
+    #[schemars(length(min = 1))]
+    candidates: Vec<String>,
+    /// The ballots.
+    ballots: Vec<Ballot>,
+    /// How they are counted; by their number if not given.
+    #[serde(default)]
+    method: Option<String>,
+    /// The share that it takes, above 0 and at most 1.
+    #[serde(default)]
+    threshold: Option<f64>,
+    /// Whether ballots count by their weight where the method does not say.
+    #[serde(default)]
+    weigh: bool,
+    /// What decides a tie, with commas between the rules; none if not given.
+    #[serde(default)]
+    tie_break: Option<String>,
+}
+
+/// Counts ballots.
+pub async fn tally(call: Call) -> Result<Response, Problem> {
+    let election: Election = crate::body::parse(&call.body)?;
+    // Many candidates are much work, and others wait.
+    let counted = tokio::task::spawn_blocking(move || count(election)).await;
+    json(&counted.map_err(|_| Problem::internal("the count broke off"))??)
+}
+
+fn count(election: Election) -> Result<Count, Problem> {
+    let Election { candidates, ballots, method, threshold, weigh, tie_break } = election;
+    let threshold =
+        threshold.map(Threshold::new).transpose().map_err(|_| Problem::unprocessable("`threshold` is above 0 and at most 1"))?;
+    let tie_break = tie_break.as_deref().map(str::parse::<TieBreak>).transpose().map_err(Problem::unprocessable)?.unwrap_or_default();
+    let mut gather = Gather::new(candidates);
+    for ballot in ballots {
+        gather.add(ballot);
+    }
+    let (profile, problems) = gather.finish();
+    if !problems.is_empty() {
+        let words = problems.iter().take(20).map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        return Err(Problem::unprocessable(format!("nothing was counted: {words}")));
+    }
+    let method = match method.as_deref() {
+        None | Some("auto") => voting::auto(profile.ranked()),
+        Some(name) => voting::method(name).ok_or_else(|| {
+            let known = METHODS.iter().map(|method| method.name).collect::<Vec<_>>().join(", ");
+            Problem::unprocessable(format!("there is no method `{name}`; choose one of: auto, {known}"))
+        })?,
+    };
+    Ok(method.count(&profile, &Rules { threshold, weigh, tie_break }))
+}

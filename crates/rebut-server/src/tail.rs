@@ -1,0 +1,147 @@
+//! What a watcher of one debate is shown, one thing after the other: recorded events, text being written, the end of the server.
+//! A watcher pulls: one that stalls stops pulling, and slows nobody.
+
+use crate::{limits::Place, problem::Problem, server::Shared};
+use rebut_engine::{DebateId, Watch, event::KINDS, model::Delta, record::Record};
+use serde::Serialize;
+use std::{collections::BTreeSet, sync::Arc};
+use tokio::sync::{broadcast, watch};
+
+/// The rest of a debate, for one watcher.
+pub struct Tail {
+    server: Arc<Shared>,
+    id: DebateId,
+    watch: Watch,
+    deltas: Option<broadcast::Receiver<Delta>>,
+    /// The kinds that are wanted; all if not given.
+    types: Option<BTreeSet<String>>,
+    stopping: watch::Receiver<bool>,
+    is_over: bool,
+    _place: Place,
+}
+
+/// One thing a watcher is shown.
+pub enum Shown {
+    /// An event of the journal.
+    Event(Box<Record>),
+    /// Something that is in no journal.
+    Passing(Passing),
+}
+
+/// What is shown and not kept.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[serde(tag = "type")]
+pub enum Passing {
+    /// The next piece of an answer that is being written.
+    #[serde(rename = "turn.delta")]
+    Delta {
+        /// The turn it belongs to.
+        turn: String,
+        /// The piece.
+        text: String,
+    },
+    /// Pieces were missed, since they came faster than they were taken; events never are.
+    #[serde(rename = "lagged")]
+    Lagged {
+        /// So many.
+        missed: u64,
+    },
+    /// The server stops; come back with the last number seen.
+    #[serde(rename = "shutdown")]
+    Shutdown {},
+    /// The journal cannot be read on now.
+    #[serde(rename = "problem")]
+    Problem {
+        /// Why.
+        problem: Problem,
+    },
+}
+
+impl Passing {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Delta { .. } => "turn.delta",
+            Self::Lagged { .. } => "lagged",
+            Self::Shutdown {} => "shutdown",
+            Self::Problem { .. } => "problem",
+        }
+    }
+}
+
+/// The name of a recorded event, if this program knows the kind.
+pub fn known_kind(kind: &str) -> Option<&'static str> {
+    KINDS.iter().map(|(known, _)| *known).find(|known| *known == kind)
+}
+
+impl Tail {
+    /// What comes after a watch's beginning.
+    pub fn new(server: Arc<Shared>, id: DebateId, watch: Watch, types: Option<BTreeSet<String>>, place: Place) -> Self {
+        let deltas = server.desk.deltas(id);
+        let stopping = server.stopping.clone();
+        Self { server, id, watch, deltas, types, stopping, is_over: false, _place: place }
+    }
+
+    /// The next thing; `None` after the last. May be dropped and asked again: nothing is lost.
+    pub async fn next(&mut self) -> Option<Shown> {
+        while !self.is_over {
+            if *self.stopping.borrow() {
+                return self.last(Passing::Shutdown {});
+            }
+            tokio::select! {
+                _ = self.stopping.changed() => return self.last(Passing::Shutdown {}),
+                record = self.watch.next() => match record {
+                    Ok(Some(record)) => {
+                        if let Some(shown) = self.event(record) {
+                            return Some(shown);
+                        }
+                    }
+                    Ok(None) => self.is_over = true,
+                    Err(error) => return self.last(Passing::Problem { problem: error.into() }),
+                },
+                delta = piece(&mut self.deltas) => if let Some(shown) = self.delta(delta) {
+                    return Some(shown);
+                },
+            }
+        }
+        None
+    }
+
+    fn last(&mut self, passing: Passing) -> Option<Shown> {
+        self.is_over = true;
+        Some(Shown::Passing(passing))
+    }
+
+    fn event(&mut self, record: Record) -> Option<Shown> {
+        // It may have been gone on with here since this began.
+        if self.deltas.is_none() && record.kind == "turn.started" {
+            self.deltas = self.server.desk.deltas(self.id);
+        }
+        let wanted = self.types.as_ref().is_none_or(|types| types.contains(&*record.kind));
+        wanted.then(|| Shown::Event(Box::new(record)))
+    }
+
+    fn delta(&mut self, delta: Result<Delta, broadcast::error::RecvError>) -> Option<Shown> {
+        let passing = match delta {
+            Ok(Delta { turn, text }) => Passing::Delta { turn, text },
+            Err(broadcast::error::RecvError::Lagged(missed)) => {
+                self.server.metrics.missed(missed);
+                Passing::Lagged { missed }
+            }
+            Err(broadcast::error::RecvError::Closed) => {
+                self.deltas = None;
+                return None;
+            }
+        };
+        let wanted = self.types.as_ref().is_none_or(|types| types.contains(passing.name()));
+        wanted.then_some(Shown::Passing(passing))
+    }
+}
+
+/// The next piece of text; never, where there is nothing to listen to.
+async fn piece(deltas: &mut Option<broadcast::Receiver<Delta>>) -> Result<Delta, broadcast::error::RecvError> {
+    match deltas {
+        Some(deltas) => deltas.recv().await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,105 @@
+//! Starting debates: once per key of idempotency, with or without waiting; and finding them again.
+
+use crate::house::House;
+use futures_util::future::join_all;
+use rebut_engine::store::Filter;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+const KEY: (&str, &str) = ("Idempotency-Key", "order-7");
+
+#[tokio::test]
+async fn a_request_that_comes_again_starts_nothing() {
+    let house = House::open().await;
+    let body = json!({ "format": "decide", "seed": 7 });
+    let create = |token: &'static str, body: Value, headers: Vec<(&'static str, &'static str)>| {
+        let house = &house;
+        async move { house.ask_with(token, "POST", "/v1/debates", &body, &headers).await }
+    };
+    let first = create("alice-admin", body.clone(), vec![KEY]).await;
+    assert_eq!((first.status, first.header("idempotency-replayed")), (202, ""), "{}", first.body);
+    let id = first.json()["id"].clone();
+    assert_eq!(first.header("location"), format!("/v1/debates/{}", id.as_str().expect("an id")));
+    // The same in other words: defaults said, fields in another order.
+    let same = json!({ "limits": {}, "seed": 7, "agents": [], "format": "decide", "input": {} });
+    for again in [body.clone(), same] {
+        let again = create("alice-admin", again, vec![KEY]).await;
+        assert_eq!((again.status, again.header("idempotency-replayed"), &again.json()["id"]), (202, "true", &id));
+    }
+    let waited = create("alice-admin", body.clone(), vec![KEY, ("Prefer", "wait=30")]).await;
+    assert_eq!((waited.status, waited.header("idempotency-replayed"), &waited.json()["outcome"]), (200, "true", &json!("consensus")));
+    let other = create("alice-admin", json!({ "format": "decide", "seed": 8 }), vec![KEY]).await;
+    assert_eq!(other.status, 422, "the same key for another request: {}", other.body);
+    let bobs = create("bob-admin", body.clone(), vec![KEY]).await;
+    assert_eq!((bobs.status, bobs.header("idempotency-replayed")), (202, ""), "another's key is another key");
+    assert_ne!(bobs.json()["id"], id);
+    let elsewhere = create("alice-admin", body.clone(), vec![("Idempotency-Key", "order-8")]).await;
+    assert_ne!(elsewhere.json()["id"], id);
+    for bad in ["", "with space", "ü"] {
+        let answer = create("alice-admin", body.clone(), vec![("Idempotency-Key", bad)]).await;
+        assert_eq!(answer.status, 400, "{bad}");
+    }
+    assert_eq!(house.desk.sessions(&Filter::default()).await.expect("a list").len(), 3);
+}
+
+/// Sixteen at once: one debate, whole, and everybody is told of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_equal_requests_at_once_one_starts() {
+    let house = House::open().await;
+    let body = json!({ "format": "decide" });
+    let answers =
+        join_all((0..16).map(|_| house.ask_with("alice-admin", "POST", "/v1/debates", &body, &[KEY, ("Prefer", "wait=30")]))).await;
+    let ids: BTreeSet<String> = answers.iter().map(|answer| answer.json()["debate_id"].to_string()).collect();
+    assert_eq!(ids.len(), 1, "{answers:?}");
+    assert!(answers.iter().all(|answer| answer.status == 200));
+    assert_eq!(answers.iter().filter(|answer| answer.header("idempotency-replayed").is_empty()).count(), 1);
+    let id = ids.first().expect("one").trim_matches('"').parse().expect("an id");
+    let kinds: Vec<_> = house.desk.records(id).await.expect("a journal").into_iter().map(|record| record.kind).collect();
+    assert_eq!(kinds.iter().filter(|kind| *kind == "debate.started").count(), 1, "{kinds:?}");
+}
+
+#[tokio::test]
+async fn a_result_is_waited_for_as_long_as_asked() {
+    let house = House::open().await;
+    let ended =
+        house.ask_with("alice-admin", "POST", "/v1/debates", &json!({ "format": "decide" }), &[("Prefer", "respond-async, wait=30")]).await;
+    assert_eq!((ended.status, ended.header("preference-applied")), (200, "wait=30"));
+    assert_eq!(ended.json()["outcome"], "consensus");
+    for prefer in ["wait=0", "wait=x", "respond-async", "wait=-1"] {
+        let waits = house.ask_with("alice-admin", "POST", "/v1/debates", &json!({ "format": "gated" }), &[("Prefer", prefer)]).await;
+        assert_eq!((waits.status, waits.header("preference-applied")), (202, ""), "{prefer}");
+    }
+}
+
+#[tokio::test]
+async fn lists_are_filtered_and_turned_page_by_page() {
+    let house = House::open().await;
+    for number in 0..7 {
+        let body = json!({ "format": "decide", "input": { "question": format!("Question {}?", number % 3) } });
+        assert_eq!(house.ask_with("alice-admin", "POST", "/v1/debates", &body, &[("Prefer", "wait=30")]).await.status, 200);
+    }
+    let waits = house.begin_gated().await;
+    let list = |query: String| {
+        let house = &house;
+        async move { house.get("alice-viewer", &format!("/v1/debates?{query}")).await }
+    };
+    let ids = |page: &Value| page["debates"].as_array().expect("a list").iter().map(|debate| debate["id"].to_string()).collect::<Vec<_>>();
+    let all = ids(&list("limit=100".to_owned()).await.json());
+    assert_eq!((all.len(), &all[0]), (8, &format!("\"{waits}\"")), "newest first");
+    let (mut turned, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = list(format!("limit=3{cursor}")).await.json();
+        turned.extend(ids(&page));
+        let Some(next) = page["next"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    assert_eq!(turned, all);
+    for (query, count) in
+        [("status=running", 1), ("status=completed", 7), ("format=gated", 1), ("q=QUESTION%201", 2), ("q=%25", 0), ("q=", 8)]
+    {
+        assert_eq!(ids(&list(query.to_owned()).await.json()).len(), count, "{query}");
+    }
+    for bad in ["limit=0", "limit=101", "limit=x", "cursor=x", "cursor=2026-01-01T00:00:00Z~x", "status=odd", "by=bob", "limit=1&limit=2"] {
+        assert_eq!(list(bad.to_owned()).await.status, 400, "{bad}");
+    }
+}

@@ -1,0 +1,246 @@
+//! A server in its house: a desk over memory with scripted models, two owners with a key of each role, a front.
+
+use crate::wire::{Answer, Connection, request, send};
+use rebut_engine::{
+    DebateId, Desk, DeskOptions, Start,
+    debate::Debate,
+    error::Halt,
+    formats::{FORMATS, Format, Run},
+    memory::MemoryStore,
+    model::{Fault, Model, Models},
+    outcome::Outcome,
+    seal::Seal,
+};
+use rebut_server::{
+    Server, Settings,
+    front::{FormatCard, Front, Inbox, NewDebate, Refusal, TurnRequest},
+    keys::{Key, Keys, Role, digest},
+    serve,
+};
+use rebut_testkit::cases::Case;
+use serde_json::{Value, json};
+use std::{
+    net::SocketAddr,
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
+
+/// The formats of the house: decide as it is, and decide behind a gate.
+const ALL: &[Format] = &[FORMATS[0], Format { name: "gated", run: |debate| -> Run<'_> { Box::pin(gated(debate)) }, ..FORMATS[0] }];
+
+async fn gated(debate: &Debate) -> Result<Outcome, Halt> {
+    let outcome = (FORMATS[0].run)(debate).await?;
+    debate.gate("release", "ship it?", Some(Duration::from_secs(1800))).await?;
+    Ok(outcome)
+}
+
+/// A server that runs.
+pub struct House {
+    pub at: SocketAddr,
+    pub desk: Desk,
+    pub inbox: Arc<Waiting>,
+    stop: Option<oneshot::Sender<()>>,
+    served: JoinHandle<std::io::Result<()>>,
+}
+
+struct Everybody(Arc<dyn Model>);
+
+impl Models for Everybody {
+    fn open(&self, _: &str) -> Result<Arc<dyn Model>, Fault> {
+        Ok(self.0.clone())
+    }
+}
+
+/// A case of decide.
+pub fn case(name: &str) -> Case {
+    Case::read(&Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../rebut-engine/tests/cases/decide")).join(name))
+}
+
+/// The public key of the house's seal.
+fn seal() -> Seal {
+    Seal::from_secret(&[7; 32])
+}
+
+impl House {
+    /// A house where everybody agrees.
+    pub async fn open() -> Self {
+        Self::with("unanimous", Settings::default()).await
+    }
+
+    /// A house where models follow that case.
+    pub async fn with(name: &str, settings: Settings) -> Self {
+        let case = case(name);
+        Self::of(Start { initiated_by: String::new(), ..case.start.clone() }, case.model(), settings).await
+    }
+
+    /// A house where debates begin so and this model answers.
+    pub async fn of(start: Start, model: Arc<dyn Model>, settings: Settings) -> Self {
+        let options = DeskOptions { seal: Some(seal()), formats: ALL, stream_deltas: true, ..DeskOptions::default() };
+        let desk = Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(Everybody(model)), options);
+        let inbox = Arc::new(Waiting::default());
+        let settings = Settings { trusted: vec![seal().public().to_owned()], ..settings };
+        let front = Arc::new(Prepared { start, inbox: inbox.clone() });
+        let server = Server { desk: desk.clone(), front, keys: keys(), settings };
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let at = listener.local_addr().expect("an address");
+        let (stop, stopped) = oneshot::channel();
+        let stopped = async move {
+            let _ = stopped.await;
+        };
+        Self { at, desk, inbox, stop: Some(stop), served: tokio::spawn(serve(listener, Arc::new(server), stopped)) }
+    }
+
+    /// Tells the server to stop.
+    pub fn stop(&mut self) {
+        let _ = self.stop.take().expect("once").send(());
+    }
+
+    /// Waits until it has.
+    pub async fn stopped(self) {
+        self.served.await.expect("no panic").expect("no error");
+    }
+
+    pub fn host(&self) -> String {
+        self.at.to_string()
+    }
+
+    /// Asks as whoever holds that token.
+    pub async fn ask(&self, token: &str, method: &str, path: &str, body: &Value) -> Answer {
+        self.ask_with(token, method, path, body, &[]).await
+    }
+
+    /// The same with more headers.
+    pub async fn ask_with(&self, token: &str, method: &str, path: &str, body: &Value, more: &[(&str, &str)]) -> Answer {
+        send(self.at, &self.request(token, method, path, body, more)).await
+    }
+
+    pub fn request(&self, token: &str, method: &str, path: &str, body: &Value, more: &[(&str, &str)]) -> Vec<u8> {
+        let (host, bearer) = (self.host(), format!("Bearer {token}"));
+        let mut headers = vec![("Host", host.as_str()), ("Authorization", bearer.as_str())];
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        if !body.is_empty() {
+            headers.push(("Content-Type", "application/json"));
+        }
+        headers.extend(more);
+        request(method, path, &headers, &body)
+    }
+
+    pub async fn get(&self, token: &str, path: &str) -> Answer {
+        self.ask(token, "GET", path, &Value::Null).await
+    }
+
+    /// A stream of events, its status and headers.
+    pub async fn stream(&self, token: &str, path: &str, more: &[(&str, &str)]) -> (u16, Connection) {
+        let mut headers = vec![("Accept", "text/event-stream")];
+        headers.extend(more);
+        let mut connection = Connection::open(self.at, &self.request(token, "GET", path, &Value::Null, &headers)).await;
+        let (status, _) = connection.head().await;
+        (status, connection)
+    }
+
+    /// Starts a debate of alice's in that format.
+    pub async fn begin(&self, format: &str) -> DebateId {
+        let begun = self.ask("alice-admin", "POST", "/v1/debates", &json!({ "format": format })).await;
+        assert_eq!(begun.status, 202, "{}", begun.body);
+        begun.json()["id"].as_str().expect("an id").parse().expect("an id")
+    }
+
+    /// Starts one that waits at its gate.
+    pub async fn begin_gated(&self) -> DebateId {
+        let id = self.begin("gated").await;
+        let mut watch = self.desk.watch(id, 0).await.expect("a watch");
+        while watch.next().await.expect("readable").expect("more").kind != "gate.opened" {}
+        id
+    }
+
+    /// Runs one to its end.
+    pub async fn run(&self) -> DebateId {
+        let id = self.begin("decide").await;
+        let mut watch = self.desk.watch(id, 0).await.expect("a watch");
+        while watch.next().await.expect("readable").is_some() {}
+        id
+    }
+}
+
+/// For each owner and role a key whose token is its name.
+fn keys() -> Keys {
+    let roles = [Role::Viewer, Role::Approver, Role::Admin];
+    let owners = ["alice", "bob"].into_iter().flat_map(|owner| roles.map(|role| (owner, role)));
+    let key = |(owner, role): (&str, Role)| {
+        let name = format!("{owner}-{}", role.as_str());
+        Key { sha256: digest(&name), name, owner: owner.to_owned(), role }
+    };
+    Keys::new(owners.map(key).collect())
+}
+
+/// A front that starts what its case says, with what the request changes of it.
+struct Prepared {
+    start: Start,
+    inbox: Arc<Waiting>,
+}
+
+#[async_trait::async_trait]
+impl Front for Prepared {
+    async fn prepare(&self, asked: NewDebate, by: &str) -> Result<Start, Refusal> {
+        let mut start = Start { format: asked.format, initiated_by: by.to_owned(), ..self.start.clone() };
+        for (field, value) in asked.input {
+            start.input[field] = value;
+        }
+        for (agent, new) in start.agents.iter_mut().zip(asked.agents) {
+            agent.name = new.name.unwrap_or(new.role).into();
+        }
+        Ok(start)
+    }
+
+    async fn estimate(&self, asked: NewDebate, by: &str) -> Result<Value, Refusal> {
+        match asked.format.as_str() {
+            "decide" => Ok(json!({ "calls": 3, "for": by })),
+            other => Err(Refusal { message: format!("no {other}"), hint: Some("decide".to_owned()), is_request: true }),
+        }
+    }
+
+    fn formats(&self) -> Vec<FormatCard> {
+        let card = |format: &Format| FormatCard {
+            name: format.name.to_owned(),
+            about: format.about.to_owned(),
+            input: json!({ "type": "object" }),
+            config: json!({ "type": "object" }),
+        };
+        ALL.iter().map(card).collect()
+    }
+
+    fn panels(&self) -> Result<Value, Refusal> {
+        Ok(json!({}))
+    }
+
+    async fn providers(&self) -> Value {
+        json!([])
+    }
+
+    fn inbox(&self) -> Option<Arc<dyn Inbox>> {
+        Some(self.inbox.clone())
+    }
+}
+
+/// One turn of every debate waits for a person until it is answered.
+#[derive(Default)]
+pub struct Waiting(pub Mutex<Vec<(DebateId, String, String)>>);
+
+pub const WAITING: &str = "recommend 1/human";
+
+#[async_trait::async_trait]
+impl Inbox for Waiting {
+    async fn waiting(&self, debate: DebateId) -> Vec<TurnRequest> {
+        let is_answered = self.0.lock().expect("whole").iter().any(|(known, ..)| *known == debate);
+        let text = String::new;
+        let turn = TurnRequest { turn: WAITING.to_owned(), agent: "human".to_owned(), system: text(), user: text(), schema: json!({}) };
+        if is_answered { Vec::new() } else { vec![turn] }
+    }
+
+    async fn answer(&self, debate: DebateId, _: &str, by: &str, text: String) -> Result<(), Refusal> {
+        self.0.lock().expect("whole").push((debate, by.to_owned(), text));
+        Ok(())
+    }
+}

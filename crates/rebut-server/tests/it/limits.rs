@@ -1,0 +1,86 @@
+//! What is too much, too deep, too slow or too often.
+
+use crate::{house::House, wire::send};
+use rebut_server::Settings;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Bodies: announced or not, whatever is in them.
+#[tokio::test]
+async fn bodies_are_bounded() {
+    let settings = Settings { body_bytes: 4_000, body_within: Duration::from_millis(100), ..Settings::default() };
+    let house = House::with("unanimous", settings).await;
+    let head = format!(
+        "POST /v1/debates HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer alice-admin\r\nContent-Type: application/json\r\nConnection: close\r\n",
+        house.host()
+    );
+    let sized = |body: &str| format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+    let chunked = |body: &str| format!("{head}Transfer-Encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+    let nested = |open: &str, close: &str, deep: usize| {
+        format!("{{\"format\":\"decide\",\"input\":{{\"x\":{}1{}}}}}", open.repeat(deep), close.repeat(deep))
+    };
+    let long = json!({ "format": "decide", "input": { "x": "y".repeat(5_000) } }).to_string();
+    let rows = [
+        ("too long", sized(&long), 413),
+        ("too long, not announced", chunked(&long), 413),
+        ("announced as too long, and never sent", format!("{head}Content-Length: 999999999999\r\n\r\n{{"), 413),
+        ("never sent", format!("{head}Content-Length: 20\r\n\r\n{{\"format\""), 408),
+        ("never ended", format!("{head}Transfer-Encoding: chunked\r\n\r\n5\r\n{{\"for\r\n"), 408),
+        ("62 deep in two", sized(&nested("[", "]", 62)), 202),
+        ("63 deep in two", sized(&nested("[", "]", 63)), 400),
+        ("500 deep, in objects", sized(&nested("{\"a\":", "}", 500)), 400),
+        ("no JSON", sized("{\"format\":"), 400),
+        ("no body", format!("{head}\r\n"), 400),
+        ("a list", sized("[]"), 422),
+        ("two at once", sized("{\"format\":\"decide\",\"format\":\"decide\"}"), 422),
+        ("no text", sized("\"\\ud800\""), 400),
+        ("an unknown format", sized("{\"format\":\"nothing\"}"), 422),
+    ];
+    for (what, bytes, expected) in rows {
+        let answer = send(house.at, bytes.as_bytes()).await;
+        assert_eq!(answer.status, expected, "{what}: {}", answer.body);
+        if expected >= 400 {
+            assert_eq!(answer.json()["status"], expected, "{what}");
+        }
+    }
+}
+
+/// The head of a request: too large, or never whole.
+#[tokio::test]
+async fn heads_are_bounded() {
+    let settings = Settings { head_within: Duration::from_millis(100), ..Settings::default() };
+    let house = House::with("unanimous", settings).await;
+    let start = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", house.host());
+    let large = format!("{start}X: {}\r\n\r\n", "y".repeat(200_000));
+    assert_eq!(send(house.at, large.as_bytes()).await.status, 431);
+    let many = format!("{start}{}\r\n", "X: y\r\n".repeat(200));
+    assert_eq!(send(house.at, many.as_bytes()).await.status, 431);
+    // A head that never ends is not waited for: the connection is closed.
+    let mut slow = crate::wire::Connection::open(house.at, start.as_bytes()).await;
+    assert_eq!(slow.rest().await, "");
+}
+
+#[tokio::test]
+async fn each_key_has_its_own_share_of_requests() {
+    let house = House::with("unanimous", Settings { requests_per_minute: 5, ..Settings::default() }).await;
+    let mut statuses = Vec::new();
+    for _ in 0..6 {
+        statuses.push(house.get("alice-viewer", "/v1/debates").await);
+    }
+    let refused = statuses.pop().expect("six");
+    assert!(statuses.iter().all(|answer| answer.status == 200));
+    assert_eq!((refused.status, refused.header("retry-after")), (429, "12"));
+    assert_eq!(refused.json()["retry_after"], 12);
+    assert_eq!(house.get("alice-approver", "/v1/debates").await.status, 200, "another key");
+    for _ in 0..5 {
+        house.get("alice-approver", "/v1/debates").await;
+    }
+    let missing = format!("/v1/debates/{}/approve", rebut_engine::DebateId::new());
+    assert_eq!(house.get("alice-approver", "/v1/debates").await.status, 429);
+    assert_eq!(house.ask("alice-approver", "POST", &missing, &Value::Null).await.status, 404, "whoever reads much can still decide");
+    let mut guesses = Vec::new();
+    for number in 0..6 {
+        guesses.push(house.get(&format!("guess-{number}"), "/v1/debates").await.status);
+    }
+    assert_eq!(guesses, [401, 401, 401, 401, 401, 429]);
+}

@@ -1,0 +1,13 @@
+//! The server against real sockets on loopback: the whole cycle, streams, gates, keys and owners, limits, the document of the interface.
+
+mod creating;
+mod cycle;
+mod document;
+mod house;
+mod limits;
+mod owners;
+mod places;
+mod sockets;
+mod steering;
+mod streams;
+mod wire;

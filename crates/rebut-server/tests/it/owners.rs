@@ -1,0 +1,147 @@
+//! Keys, owners and roles on every route there is: what is somebody else's is not there.
+
+use crate::house::{House, WAITING};
+use rebut_engine::DebateId;
+use rebut_server::{keys::Role, listed};
+use serde_json::{Value, json};
+
+/// Something that fits the body of each route that must have one.
+fn body(path: &str) -> Value {
+    match path.rsplit('/').next().unwrap_or_default() {
+        "debates" | "estimates" => json!({ "format": "decide" }),
+        "tally" => json!({ "candidates": ["A"], "ballots": [] }),
+        "reject" => json!({ "reason": "no" }),
+        "decision" => json!({ "approved": true }),
+        "notes" | "{turn}" => json!({ "text": "look" }),
+        "answer" => json!({ "option": "A" }),
+        "fork" => json!({ "at": "end" }),
+        _ => Value::Null,
+    }
+}
+
+fn filled(path: &str, id: DebateId) -> String {
+    let turn = WAITING.replace('/', "%2F").replace(' ', "%20");
+    let path = path.replace("{id}", &id.to_string()).replace("{turn}", &turn);
+    path.replace("{gate}", "release").replace("{n}", "1").replace("{name}", "decide")
+}
+
+/// All routes and two owners: a foreign id answers as an unknown one does, word for word, and nothing happens to the debate.
+#[tokio::test]
+async fn a_foreign_debate_is_not_there() {
+    let house = House::open().await;
+    let (mine, unknown) = (house.begin_gated().await, DebateId::new());
+    let before = house.desk.records(mine).await.expect("a journal").len();
+    let mut routes = 0;
+    for (method, path, _) in listed().into_iter().filter(|(_, path, _)| path.contains("{id}")) {
+        for more in [&[][..], &[("Accept", "text/event-stream"), ("Last-Event-ID", "1")]] {
+            let body = if method == "POST" { body(path) } else { Value::Null };
+            let foreign = house.ask_with("bob-admin", method, &filled(path, mine), &body, more).await;
+            let nobodys = house.ask_with("bob-admin", method, &filled(path, unknown), &body, more).await;
+            assert_eq!(foreign.status, 404, "{method} {path}: {}", foreign.body);
+            assert_eq!((foreign.status, &foreign.body), (nobodys.status, &nobodys.body), "{method} {path}");
+        }
+        routes += 1;
+    }
+    assert!(routes > 30, "{routes}");
+    assert_eq!(house.desk.records(mine).await.expect("a journal").len(), before, "nothing was done to it");
+    for odd in
+        [mine.to_string().to_uppercase(), mine.to_string().replace('-', ""), mine.short(), format!("%7B{mine}%7D"), "last".to_owned()]
+    {
+        assert_eq!(house.get("alice-admin", &format!("/v1/debates/{odd}")).await.status, 404, "{odd}");
+    }
+    let listed = |token: &'static str, query: &'static str| {
+        let house = &house;
+        async move { house.get(token, &format!("/v1/debates{query}")).await.json()["debates"].as_array().map(Vec::len) }
+    };
+    assert_eq!(listed("alice-viewer", "").await, Some(1));
+    for query in ["", "?q=Offline", "?status=running", "?format=gated"] {
+        assert_eq!(listed("bob-admin", query).await, Some(0), "{query}");
+    }
+}
+
+/// What a role may not do is refused before anything is looked at; what it may is not.
+#[tokio::test]
+async fn roles_bound_every_route() {
+    let house = House::open().await;
+    let id = house.begin_gated().await;
+    for (method, path, least) in listed() {
+        let Some(least) = least else { continue };
+        for role in [Role::Viewer, Role::Approver].into_iter().filter(|role| *role < least) {
+            let body = if method == "POST" { body(path) } else { Value::Null };
+            let answer = house.ask(&format!("alice-{}", role.as_str()), method, &filled(path, id), &body).await;
+            assert_eq!(answer.status, 403, "{role:?} {method} {path}: {}", answer.body);
+        }
+        let expected = match (method, path) {
+            ("POST", "/v1/voting/tally" | "/v1/estimates" | "/v1/session") | ("DELETE", "/v1/session") => Role::Viewer,
+            ("GET", _) => Role::Viewer,
+            (_, path) if ["approve", "reject", "decision", "notes", "answer", "{turn}"].iter().any(|end| path.ends_with(end)) => {
+                Role::Approver
+            }
+            _ => Role::Admin,
+        };
+        assert_eq!(least, expected, "{method} {path}");
+    }
+    assert!(house.desk.is_run(id).await.expect("known"), "nobody ended it");
+}
+
+#[tokio::test]
+async fn a_request_cannot_say_who_it_is_or_what_came_of_it() {
+    let house = House::open().await;
+    let id = house.begin_gated().await;
+    let rows = [
+        ("/v1/debates".to_owned(), json!({ "format": "decide", "initiated_by": "bob" })),
+        ("/v1/debates".to_owned(), json!({ "format": "decide", "status": "completed" })),
+        ("/v1/debates".to_owned(), json!({ "format": "decide", "limits": { "cost": 0 } })),
+        (format!("/v1/debates/{id}/approve"), json!({ "by": "boss" })),
+        (format!("/v1/debates/{id}/reject"), json!({ "reason": "no", "reviewer": "boss" })),
+        (format!("/v1/debates/{id}/reject"), json!({})),
+        (format!("/v1/debates/{id}/reject"), json!({ "reason": "  " })),
+        (format!("/v1/debates/{id}/gates/release/decision"), json!({ "approved": false })),
+        (format!("/v1/debates/{id}/notes"), json!({ "text": "look", "by": "boss" })),
+        (format!("/v1/debates/{id}/notes"), json!({ "text": "  " })),
+        (format!("/v1/debates/{id}/pause"), json!({ "why": "so" })),
+    ];
+    for (path, body) in rows {
+        let answer = house.ask("alice-admin", "POST", &path, &body).await;
+        assert_eq!((answer.status, answer.header("content-type")), (422, "application/problem+json"), "{path} {body}: {}", answer.body);
+    }
+    let gate = house.ask("alice-admin", "POST", &format!("/v1/debates/{id}/gates/nothing/decision"), &json!({ "approved": true })).await;
+    assert_eq!(gate.status, 404);
+}
+
+/// Tokens: whole, in one header, never in an address; or in the cookie that the server sets for its pages.
+#[tokio::test]
+async fn a_key_is_shown_whole_or_not_at_all() {
+    let house = House::open().await;
+    let host = house.host();
+    let rows: &[(&[(&str, &str)], u16)] = &[
+        (&[], 401),
+        (&[("Authorization", "Bearer alice-admin")], 200),
+        (&[("Authorization", "bearer alice-admin")], 200),
+        (&[("Authorization", "Bearer alice-admi")], 401),
+        (&[("Authorization", "Bearer alice-admin2")], 401),
+        (&[("Authorization", "Bearer ")], 401),
+        (&[("Authorization", "Basic alice-admin")], 401),
+        (&[("Authorization", "alice-admin")], 401),
+        (&[("Authorization", "Bearer alice-admin"), ("Authorization", "Bearer alice-admin")], 401),
+        (&[("Cookie", "rebut=alice-admin")], 200),
+        (&[("Cookie", "a=b; rebut=alice-admin; c=d")], 200),
+        (&[("Cookie", "rebut=nobody")], 401),
+        (&[("Cookie", "rebut=alice-admin; rebut=nobody")], 401),
+        (&[("Cookie", "Rebut=alice-admin")], 401),
+        (&[("Authorization", "Bearer nobody"), ("Cookie", "rebut=alice-admin")], 401),
+    ];
+    for (headers, expected) in rows {
+        let all: Vec<(&str, &str)> = [("Host", host.as_str())].into_iter().chain(headers.iter().copied()).collect();
+        let answer = crate::wire::send(house.at, &crate::wire::request("GET", "/v1/session", &all, "")).await;
+        assert_eq!(answer.status, *expected, "{headers:?}");
+        assert_eq!(answer.header("www-authenticate"), if *expected == 401 { "Bearer" } else { "" });
+    }
+    assert_eq!(house.get("", "/v1/session?token=alice-admin").await.status, 401, "an address holds no key");
+    let who = house.get("alice-approver", "/v1/session").await.json();
+    assert_eq!(who, json!({ "name": "alice-approver", "owner": "alice", "role": "approver" }));
+    let opened = house.ask("alice-viewer", "POST", "/v1/session", &json!({})).await;
+    assert_eq!((opened.status, opened.header("set-cookie")), (204, "rebut=alice-viewer; Path=/; HttpOnly; SameSite=Strict"));
+    let closed = house.ask("alice-viewer", "DELETE", "/v1/session", &Value::Null).await;
+    assert_eq!((closed.status, closed.header("set-cookie")), (204, "rebut=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"));
+}

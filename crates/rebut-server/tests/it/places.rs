@@ -1,0 +1,118 @@
+//! From where a request may come: names of this server, pages of this server, bodies that no form can send.
+
+use crate::{
+    house::House,
+    wire::{request, send},
+};
+use rebut_server::Settings;
+use serde_json::Value;
+
+/// A name that is not this server's is refused whatever key comes with it: a page behind it would speak for its visitor.
+#[tokio::test]
+async fn only_names_of_this_server_are_answered() {
+    let settings = Settings { hosts: ["rebut.example:443".to_owned()].into(), ..Settings::default() };
+    let house = House::with("unanimous", settings).await;
+    let port = house.at.port();
+    let other = port ^ 1;
+    let rows: &[(&[&str], u16)] = &[
+        (&["127.0.0.1:{port}"], 200),
+        (&["localhost:{port}"], 200),
+        (&["[::1]:{port}"], 200),
+        (&["rebut.example:443"], 200),
+        (&["rebut.example"], 421),
+        (&["127.0.0.1"], 421),
+        (&["127.0.0.1:{other}"], 421),
+        (&["127.0.0.1.:{port}"], 421),
+        (&["localhost.:{port}"], 421),
+        (&["LOCALHOST:{port}"], 421),
+        (&["evil.example:{port}"], 421),
+        (&["localhost:{port}.evil.example"], 421),
+        (&["user@localhost:{port}"], 421),
+        (&["0.0.0.0:{port}"], 421),
+        (&["[::ffff:127.0.0.1]:{port}"], 421),
+        (&["2130706433:{port}"], 421),
+        (&[""], 421),
+        (&[], 400),
+        (&["localhost:{port}", "localhost:{port}"], 400),
+        (&["localhost:{port}", "evil.example:{port}"], 400),
+    ];
+    for (hosts, expected) in rows {
+        let hosts: Vec<String> =
+            hosts.iter().map(|host| host.replace("{port}", &port.to_string()).replace("{other}", &other.to_string())).collect();
+        for path in ["/v1/debates", "/healthz", "/nothing"] {
+            let mut headers: Vec<(&str, &str)> = hosts.iter().map(|host| ("Host", host.as_str())).collect();
+            headers.push(("Authorization", "Bearer alice-admin"));
+            let answer = send(house.at, &request("GET", path, &headers, "")).await;
+            let expected = if *expected == 200 && path == "/nothing" { 404 } else { *expected };
+            assert_eq!(answer.status, expected, "{hosts:?} {path}: {}", answer.body);
+        }
+    }
+    let elsewhere = format!(
+        "GET http://evil.example/v1/debates HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer alice-admin\r\nConnection: close\r\n\r\n",
+        house.host()
+    );
+    assert_eq!(send(house.at, elsewhere.as_bytes()).await.status, 421, "an address of another server");
+}
+
+/// What changes something is not done for a foreign page; whether there is a page is told by the browser.
+#[tokio::test]
+async fn a_foreign_page_changes_nothing() {
+    let house = House::open().await;
+    let id = house.begin_gated().await;
+    let approve = format!("/v1/debates/{id}/approve");
+    let host = house.host();
+    let own = format!("http://{host}");
+    let rows: &[(&[(&str, &str)], u16)] = &[
+        (&[("Origin", "http://evil.example")], 403),
+        (&[("Origin", "null")], 403),
+        (&[("Origin", "http://localhost:1")], 403),
+        (&[("Origin", &host)], 403),
+        (&[("Origin", &own), ("Origin", "http://evil.example")], 403),
+        (&[("Sec-Fetch-Site", "cross-site")], 403),
+        (&[("Sec-Fetch-Site", "same-site")], 403),
+        (&[("Origin", &own), ("Sec-Fetch-Site", "cross-site")], 403),
+        (&[("Content-Type", "text/plain")], 415),
+        (&[("Content-Type", "application/x-www-form-urlencoded")], 415),
+        (&[("Content-Type", "multipart/form-data; boundary=x")], 415),
+        (&[("Content-Type", "application/jsonx")], 415),
+        (&[], 415),
+        (&[("Content-Type", "application/json"), ("Content-Encoding", "gzip")], 415),
+        (&[("Content-Type", "application/json"), ("Content-Type", "text/plain")], 415),
+    ];
+    for (headers, expected) in rows {
+        let all: Vec<(&str, &str)> =
+            [("Host", host.as_str()), ("Cookie", "rebut=alice-approver")].into_iter().chain(headers.iter().copied()).collect();
+        let answer = send(house.at, &request("POST", &approve, &all, "{}")).await;
+        assert_eq!(answer.status, *expected, "{headers:?}: {}", answer.body);
+        assert_eq!(answer.header("access-control-allow-origin"), "");
+    }
+    let gates = house.get("alice-viewer", &format!("/v1/debates/{id}/gates")).await.json();
+    assert_eq!(gates["gates"][0]["decision"], Value::Null, "nobody decided");
+    let socket = [("Upgrade", "websocket"), ("Connection", "upgrade"), ("Origin", "http://evil.example")];
+    assert_eq!(house.ask_with("alice-viewer", "GET", &format!("/v1/debates/{id}/ws"), &Value::Null, &socket).await.status, 403);
+    let page = [("Origin", own.as_str()), ("Sec-Fetch-Site", "same-origin")];
+    assert_eq!(house.ask_with("alice-approver", "POST", &approve, &serde_json::json!({}), &page).await.status, 200, "its own page may");
+}
+
+#[tokio::test]
+async fn every_answer_guards_itself() {
+    let house = House::open().await;
+    let id = house.run().await;
+    let report = format!("/v1/debates/{id}/report.html");
+    for (method, path, status) in [
+        ("GET", "/v1/debates", 200),
+        ("GET", "/nothing", 404),
+        ("TRACE", "/v1/debates", 405),
+        ("PUT", "/v1/debates", 405),
+        ("GET", "/healthz", 200),
+        ("GET", report.as_str(), 200),
+    ] {
+        let answer = house.ask("alice-viewer", method, path, &Value::Null).await;
+        assert_eq!(answer.status, status, "{method} {path}");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
+        assert_eq!(answer.header("cache-control"), "no-store", "{path}");
+        let policy = answer.header("content-security-policy");
+        assert!(policy.starts_with("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{path}: {policy}");
+        assert_eq!((answer.header("access-control-allow-origin"), answer.header("server")), ("", ""), "{path}");
+    }
+}

@@ -1,0 +1,149 @@
+//! Streams of events: from every number on, bounded, harmless, and told when the server stops.
+
+use crate::{
+    house::{House, case},
+    wire::Event,
+};
+use rebut_engine::{
+    Start,
+    model::{Answer, Fault, Model, Request},
+};
+use rebut_server::Settings;
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+
+/// A client that saw k events is shown exactly the others, for every k; numbers that cannot be are refused.
+#[tokio::test]
+async fn a_client_that_comes_back_goes_on_where_it_was() {
+    let house = House::open().await;
+    let id = house.run().await;
+    let path = format!("/v1/debates/{id}/events");
+    let all = house.get("alice-viewer", &path).await.json();
+    let events = all["events"].as_array().expect("events").clone();
+    let last = events.len();
+    for seen in 0..last {
+        let number = seen.to_string();
+        let (status, mut stream) = house.stream("alice-viewer", &path, &[("Last-Event-ID", &number)]).await;
+        assert_eq!(status, 200);
+        let rest: Vec<Value> = stream.events().await.into_iter().filter_map(|event| event.data).collect();
+        assert_eq!(rest, events[seen..], "after {seen}");
+        let page = house.get("alice-viewer", &format!("{path}?after={seen}")).await.json();
+        assert_eq!(page, json!({ "events": &events[seen..], "after": last, "has_more": false }), "a page after {seen}");
+    }
+    let beyond = (last + 1).to_string();
+    let end = last.to_string();
+    let rows: &[(&[(&str, &str)], u16)] = &[
+        (&[("Last-Event-ID", &end)], 204),
+        (&[("Last-Event-ID", &beyond)], 400),
+        (&[("Last-Event-ID", "-1")], 400),
+        (&[("Last-Event-ID", "+1")], 400),
+        (&[("Last-Event-ID", "x")], 400),
+        (&[("Last-Event-ID", "")], 400),
+        (&[("Last-Event-ID", "99999999999999999999999")], 400),
+        (&[("Last-Event-ID", "1"), ("Last-Event-ID", "1")], 400),
+    ];
+    for (headers, expected) in rows {
+        assert_eq!(house.stream("alice-viewer", &path, headers).await.0, *expected, "{headers:?}");
+    }
+    for (query, expected) in [("?after=-1", 400), ("?after=x", 400), ("?limit=0", 400), ("?types=no.such", 400), ("?more=1", 400)] {
+        assert_eq!(house.get("alice-viewer", &format!("{path}{query}")).await.status, expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn only_the_types_that_are_asked_for_come() {
+    let house = House::open().await;
+    let id = house.run().await;
+    let path = format!("/v1/debates/{id}/events?types=vote.tallied,debate.completed");
+    let (_, mut stream) = house.stream("alice-viewer", &path, &[]).await;
+    let names: Vec<Option<String>> = stream.events().await.into_iter().map(|event| event.name).collect();
+    assert_eq!(names, [Some("vote.tallied".to_owned()), Some("debate.completed".to_owned())]);
+    let page = house.get("alice-viewer", &format!("{path}&limit=1")).await.json();
+    assert_eq!((&page["events"][0]["type"], &page["has_more"]), (&json!("vote.tallied"), &json!(true)));
+}
+
+/// Speaks in words that would be lines of their own if anybody let them.
+struct Mischief(Arc<dyn Model>);
+
+const NASTY: &str = "a\r\nevent: x\ndata: {}\r\rid: 7\n\n\u{2028}\u{0}";
+
+#[async_trait::async_trait]
+impl Model for Mischief {
+    async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
+        request.deltas.push(request.turn, NASTY);
+        self.0.ask(request).await
+    }
+}
+
+#[tokio::test]
+async fn nobodys_words_become_events() {
+    let case = case("unanimous");
+    let mut start = Start { initiated_by: String::new(), ..case.start.clone() };
+    start.input["question"] = json!(format!("Offline? {NASTY}"));
+    start.agents[0].name = "a\revent: x".into();
+    let house = House::of(start, Arc::new(Mischief(case.model())), Settings::default()).await;
+    let refused = json!({ "format": "decide", "agents": [{ "role": "risk", "name": "a\r\nevent: x" }] });
+    let refused = house.ask("alice-admin", "POST", "/v1/debates", &refused).await;
+    assert_eq!(refused.status, 422, "a name of two lines is none: {}", refused.body);
+    let id = house.begin("gated").await;
+    let (_, mut stream) = house.stream("alice-viewer", &format!("/v1/debates/{id}/events"), &[]).await;
+    let mut seen: Vec<Event> = Vec::new();
+    while seen.last().is_none_or(|event| event.name.as_deref() != Some("gate.opened")) {
+        seen.push(stream.event().await.expect("more"));
+    }
+    // Each block has one data line, a name from the table, and a number where it is recorded; the reader refuses any other field.
+    for event in &seen {
+        let kind = event.data.as_ref().expect("data")["type"].as_str().expect("a type");
+        assert_eq!(event.name.as_deref(), Some(kind));
+        assert_eq!(event.fields.iter().filter(|(field, _)| field == "data").count(), 1, "{event:?}");
+    }
+    let spoke = |event: &Event| event.data.as_ref().is_some_and(|data| data["agent"] == "a\revent: x");
+    assert!(seen.iter().any(spoke), "the name itself is told, as text");
+    let deltas: Vec<&Event> = seen.iter().filter(|event| event.name.as_deref() == Some("turn.delta")).collect();
+    assert!(deltas.iter().any(|event| event.data.as_ref().is_some_and(|data| data["text"] == NASTY)), "and so are words: {deltas:?}");
+}
+
+#[tokio::test]
+async fn a_stream_lives_is_bounded_and_told_of_the_end() {
+    let settings = Settings { heartbeat: Duration::from_millis(5), watchers: 2, ..Settings::default() };
+    let mut house = House::with("unanimous", settings).await;
+    let id = house.begin_gated().await;
+    let path = format!("/v1/debates/{id}/events");
+    let (_, mut first) = house.stream("alice-viewer", &path, &[]).await;
+    let (_, second) = house.stream("alice-viewer", &path, &[]).await;
+    assert_eq!(house.stream("alice-viewer", &path, &[]).await.0, 429, "a third watcher of one key");
+    assert_eq!(house.stream("alice-approver", &path, &[]).await.0, 200, "another key has its own places");
+    while first.block().await.expect("it goes on") != ": hb" {}
+    drop(second);
+    // The place is free once the server sees that the watcher left.
+    while house.stream("alice-viewer", &path, &[]).await.0 == 429 {}
+    house.stop();
+    let rest = first.events().await;
+    let last = rest.last().expect("a last word");
+    assert_eq!((last.name.as_deref(), last.id), (Some("shutdown"), None), "{rest:?}");
+    assert!(last.fields.contains(&("retry".to_owned(), "2000".to_owned())));
+    house.stopped().await;
+}
+
+/// Whoever does not read keeps neither the debate nor the server.
+#[tokio::test]
+async fn a_client_that_does_not_read_slows_nobody() {
+    let settings = Settings { grace: Duration::from_millis(200), ..Settings::default() };
+    let mut house = House::with("unanimous", settings).await;
+    let id = house.begin_gated().await;
+    let path = format!("/v1/debates/{id}/events");
+    let mut stalled = Vec::new();
+    for _ in 0..50 {
+        stalled.push(house.stream("alice-viewer", &path, &[]).await);
+    }
+    for number in 0..40 {
+        let note = json!({ "text": format!("{number} {}", "x".repeat(20_000)) });
+        assert_eq!(house.ask("alice-approver", "POST", &format!("/v1/debates/{id}/notes"), &note).await.status, 204);
+    }
+    assert_eq!(house.ask("alice-approver", "POST", &format!("/v1/debates/{id}/approve"), &Value::Null).await.status, 200);
+    let mut watch = house.desk.watch(id, 0).await.expect("a watch");
+    while watch.next().await.expect("readable").is_some() {}
+    house.stop();
+    house.stopped().await;
+    drop(stalled);
+}
