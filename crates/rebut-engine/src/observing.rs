@@ -7,4 +7,7 @@ use crate::{DebateId, event::Event, record::Place};
 pub trait Observer: Send + Sync + 'static {
     /// An event was appended as number `seq` of its debate.
     fn saw(&self, debate: DebateId, seq: u64, place: &Place, event: &Event);
+
+    /// A debate was removed, and all that was known of it.
+    fn removed(&self, _debate: DebateId) {}
 }

@@ -8,18 +8,19 @@ use crate::{
     error::CliError,
     git::branch,
     human::Human,
-    place::Place,
+    place::{Kept, Place},
 };
 use rebut_engine::{
     Desk, DeskOptions,
     model::{Model, Models},
+    observing::Observer,
     secrets::Scrubber,
     store::Store,
     view::View,
 };
 use rebut_models::{Clis, Registry, rehearsal::RehearsalModel};
 use rebut_sandbox::BubbleSandbox;
-use rebut_store::SqliteStore;
+use rebut_store::{PostgresStore, SqliteStore};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -81,16 +82,35 @@ impl App {
         self.found.get_or_init(|| auto::candidates(registry, &self.clis)).await.clone()
     }
 
-    /// The desk over the database of this machine.
-    pub fn desk(&self) -> Result<Desk, CliError> {
-        let store = SqliteStore::open(&self.place.database())?;
+    /// The database that debates are kept in.
+    pub async fn store(&self) -> Result<Arc<dyn Store>, CliError> {
+        Ok(match self.place.kept() {
+            Kept::File(path) => Arc::new(SqliteStore::open(&path)?),
+            Kept::Server(url) => Arc::new(PostgresStore::connect(&url).await?),
+        })
+    }
+
+    /// The desk over it.
+    pub async fn desk(&self) -> Result<Desk, CliError> {
+        let store = self.store().await?;
         branch::clean_up_after_others(self);
         let registry = Arc::new(self.registry()?);
-        self.desk_over(Arc::new(store), &registry, registry.clone())
+        self.desk_over(store, &registry, registry.clone())
     }
 
     /// A desk over another store, or other models than the registry's.
     pub fn desk_over(&self, store: Arc<dyn Store>, registry: &Registry, models: Arc<dyn Models>) -> Result<Desk, CliError> {
+        self.desk_observed(store, registry, models, None)
+    }
+
+    /// The same with somebody who is told of every event.
+    pub fn desk_observed(
+        &self,
+        store: Arc<dyn Store>,
+        registry: &Registry,
+        models: Arc<dyn Models>,
+        observer: Option<Arc<dyn Observer>>,
+    ) -> Result<Desk, CliError> {
         self.clear_left();
         let options = DeskOptions {
             seal: Some(self.place.seal()?),
@@ -98,6 +118,7 @@ impl App {
             calls_per_provider: self.config.defaults.calls_per_provider.unwrap_or(DeskOptions::default().calls_per_provider),
             stream_deltas: STREAMS,
             sandbox: Arc::new(sandbox()?),
+            observer,
             ..DeskOptions::default()
         };
         Ok(Desk::with_options(store, models, options))
@@ -123,7 +144,7 @@ impl App {
     }
 
     fn secrets(&self, registry: &Registry) -> Vec<String> {
-        registry.secrets().into_iter().chain(self.clis.secrets()).collect()
+        registry.secrets().into_iter().chain(self.clis.secrets()).chain(self.place.password()).collect()
     }
 }
 

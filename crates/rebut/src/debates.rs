@@ -33,10 +33,10 @@ pub enum Tail {
 
 impl Debates {
     /// The server that was named, else this machine.
-    pub fn open(app: &App) -> Result<Self, CliError> {
+    pub async fn open(app: &App) -> Result<Self, CliError> {
         match Remote::named(app)? {
             Some(remote) => Ok(Self::There(remote)),
-            None => Ok(Self::Here(app.desk()?)),
+            None => Ok(Self::Here(app.desk().await?)),
         }
     }
 

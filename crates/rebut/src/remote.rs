@@ -78,7 +78,9 @@ impl Remote {
         let base = Url::parse(url.trim_end_matches('/')).map_err(|error| bad(&error.to_string()))?;
         let host = base.host_str().ok_or_else(|| bad("there is no host in it"))?.to_owned();
         if !base.username().is_empty() || base.password().is_some() {
-            return Err(bad("a key does not belong into an address").hint("put the token into REBUT_TOKEN, or name its file with --token-file"));
+            return Err(
+                bad("a key does not belong into an address").hint("put the token into REBUT_TOKEN, or name its file with --token-file")
+            );
         }
         let is_here = host == "localhost" || host.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
         match base.scheme() {
@@ -184,7 +186,8 @@ impl Remote {
     fn away(&self, error: &reqwest::Error) -> CliError {
         // Without the address in it, which the sentence has already.
         let why = std::error::Error::source(error).map_or_else(|| "no answer".to_owned(), ToString::to_string);
-        CliError::failed(format!("{} does not answer: {}", self.base, on_one_line(&why))).hint("is the server running there? `rebut serve` starts one")
+        CliError::failed(format!("{} does not answer: {}", self.base, on_one_line(&why)))
+            .hint("is the server running there? `rebut serve` starts one")
     }
 }
 
@@ -196,7 +199,11 @@ fn token(app: &App, is_here: bool) -> Result<String, CliError> {
         (Some(path), _) => from(path)?,
         (None, Some(token)) => token,
         (None, None) if is_here && own.exists() => from(&own)?,
-        (None, None) => return Err(CliError::usage("a server wants a key").hint("put its token into REBUT_TOKEN, or name its file with --token-file FILE")),
+        (None, None) => {
+            return Err(
+                CliError::usage("a server wants a key").hint("put its token into REBUT_TOKEN, or name its file with --token-file FILE")
+            );
+        }
     };
     let token = token.trim();
     let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
@@ -232,7 +239,8 @@ fn problem(status: StatusCode, body: &[u8]) -> CliError {
     let message = if detail.is_empty() { format!("the server answered {status}") } else { detail };
     let error = match status.as_u16() {
         400 | 403 | 404 | 409 | 422 => CliError::usage(message),
-        401 => CliError::usage("the server does not know this key").hint("put its token into REBUT_TOKEN, or name its file with --token-file FILE"),
+        401 => CliError::usage("the server does not know this key")
+            .hint("put its token into REBUT_TOKEN, or name its file with --token-file FILE"),
         _ => CliError::failed(message),
     };
     match hint {

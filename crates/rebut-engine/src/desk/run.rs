@@ -354,7 +354,11 @@ async fn drive(format: &'static Format, debate: Debate) -> Result<Arc<Outcome>, 
             Ok(outcome)
         }
         Err(Halt::Paused) => {
-            if *debate.steer.borrow() == Steer::Leave { leave(&debate).await? } else { pause(&debate).await? }
+            if *debate.steer.borrow() == Steer::Leave {
+                leave(&debate).await?
+            } else {
+                pause(&debate).await?
+            }
             Err(DeskError::Halted(Halt::Paused))
         }
         Err(halt) => Err(DeskError::Halted(halt)),

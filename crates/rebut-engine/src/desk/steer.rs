@@ -106,7 +106,8 @@ impl Desk {
     pub async fn leave_all(&self, patience: Duration) -> usize {
         let all: Vec<Live> = self.inner.live().values().cloned().collect();
         all.iter().for_each(|live| live.steer_to(Steer::Leave));
-        let ended = futures_util::future::join_all(all.into_iter().map(|mut live| async move { while live.ended.changed().await.is_ok() {} }));
+        let ended =
+            futures_util::future::join_all(all.into_iter().map(|mut live| async move { while live.ended.changed().await.is_ok() {} }));
         // Whoever has not ended by then is cut off below.
         let _ = tokio::time::timeout(patience, ended).await;
         let left = self.live();

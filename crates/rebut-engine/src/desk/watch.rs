@@ -61,6 +61,14 @@ impl Ears {
         self.tell(id);
     }
 
+    /// Passes on that a debate was removed.
+    pub(super) fn removed(&self, id: DebateId) {
+        if let Some(observer) = &self.observer {
+            observer.removed(id);
+        }
+        self.tell(id);
+    }
+
     fn listen(&self, id: DebateId) -> channel::Receiver<u64> {
         let mut all = self.lock();
         if all.len() >= all.capacity() {

@@ -80,7 +80,7 @@ async fn weigh(app: &App, args: &AskArgs, format: &str, config: &mut Value, agen
     let weights = match wanted {
         Weighing::Equal => Weights::default(),
         Weighing::Learned => {
-            let (weights, line) = voters::learned(&app.desk()?, agents).await?;
+            let (weights, line) = voters::learned(&app.desk().await?, agents).await?;
             if !app.global.quiet {
                 eprintln!("{}", Paint::stderr(app.global.color).faint(&line));
             }
@@ -196,7 +196,7 @@ pub fn checked(input: &Value) -> Result<Input, CliError> {
 
 /// The input of a further question: the options of an earlier debate, and what was known and said there.
 async fn followed(app: &App, id: &str) -> Result<Input, CliError> {
-    let desk = app.desk()?;
+    let desk = app.desk().await?;
     let view = desk.view(desk.find(id).await?.id).await?;
     let started = view.started.as_ref().ok_or_else(|| CliError::usage(format!("debate {id} has no beginning")))?;
     let earlier = Input::parse(&started.input).map_err(CliError::usage)?;

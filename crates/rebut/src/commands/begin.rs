@@ -20,7 +20,6 @@ use rebut_engine::{
     model::{Models, Price},
 };
 use rebut_models::Registry;
-use rebut_store::SqliteStore;
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -143,9 +142,9 @@ impl Prepared {
             }
             self.announce(app, paint).await?;
         }
-        let store = SqliteStore::open(&app.place.database())?;
+        let store = app.store().await?;
         branch::clean_up_after_others(app);
-        app.desk_over(Arc::new(store), &self.registry, self.models.clone())
+        app.desk_over(store, &self.registry, self.models.clone())
     }
 
     /// Says what the debate will take, where that costs money or is limited.

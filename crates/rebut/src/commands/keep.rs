@@ -32,7 +32,7 @@ use std::{
 /// `rebut resume`.
 pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let desk = app.desk()?;
+    let desk = app.desk().await?;
     let more = Budget::new(&args.budget, &BudgetSection::default()).more();
     let Some(id) = &args.id else { return resume_all(&app, &desk, more).await };
     let session = desk.find(id).await?;
@@ -50,7 +50,7 @@ pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliErro
     }
     let workspace = Workspace::of(&app, &view)?;
     let desk = match &workspace {
-        Some(workspace) => workspace.desk(&app, &view)?,
+        Some(workspace) => workspace.desk(&app, &view).await?,
         None => desk,
     };
     let running = match desk.resume_with(id, more).await {
@@ -153,7 +153,7 @@ async fn resume_one(app: &App, desk: &Desk, id: DebateId, more: More) -> Result<
         let running = desk.resume_with(id, more).await.map_err(|error| not_resumed(error, &view))?;
         return Ok((running, None, branch::Keeping::resume(app, desk, id)));
     };
-    let guarded = workspace.desk(app, &view)?;
+    let guarded = workspace.desk(app, &view).await?;
     let running = guarded.resume_with(id, more).await.map_err(|error| not_resumed(error, &view))?;
     Ok((running, Some(workspace.keep(&guarded, id)), None))
 }
@@ -174,7 +174,7 @@ pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliErro
             (desk, id)
         }
         None => {
-            let desk = app.desk()?;
+            let desk = app.desk().await?;
             let id = desk.find(&args.what).await?.id;
             (desk, id)
         }
@@ -197,7 +197,7 @@ pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliErro
 /// `rebut fork`.
 pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let desk = app.desk()?;
+    let desk = app.desk().await?;
     let session = desk.find(&args.id.id).await?;
     output::check_files(&args.output, &session.format)?;
     let (id, format) = (session.id, session.format);
@@ -235,7 +235,7 @@ pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
 
 /// `rebut export`.
 pub async fn export(global: &GlobalArgs, args: ExportArgs) -> Result<u8, CliError> {
-    let debates = Debates::open(&App::open(global, &[])?)?;
+    let debates = Debates::open(&App::open(global, &[])?).await?;
     let target = args.output.as_ref().or(args.file.as_ref());
     let form = match (args.format, target) {
         (Some(form), _) => form,
@@ -270,7 +270,7 @@ pub async fn import(global: &GlobalArgs, args: ImportArgs) -> Result<u8, CliErro
         app.place.trust(key)?;
         trusted.extend(keys.clone());
     }
-    let audit = app.desk()?.import(file, &trusted).await?;
+    let audit = app.desk().await?.import(file, &trusted).await?;
     output::print(&format!("{}\n", audit.debate_id))?;
     Ok(0)
 }
@@ -278,7 +278,7 @@ pub async fn import(global: &GlobalArgs, args: ImportArgs) -> Result<u8, CliErro
 /// `rebut rm`. What is named by its age rather than by hand is counted and asked for first.
 pub async fn rm(global: &GlobalArgs, args: RmArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let desk = app.desk()?;
+    let desk = app.desk().await?;
     let mut doomed = Vec::new();
     for id in &args.ids {
         doomed.push(desk.find(id).await?.id);

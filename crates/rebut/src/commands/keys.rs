@@ -52,7 +52,12 @@ fn list(keyring: &Keyring, args: &ListKeysArgs) -> Result<(), CliError> {
     }
     for key in &keys {
         let role = json!(key.role);
-        let line = format!("{}  {}  {}\n", padded(&on_one_line(&key.name), 16), padded(role.as_str().unwrap_or_default(), 9), on_one_line(&key.owner));
+        let line = format!(
+            "{}  {}  {}\n",
+            padded(&on_one_line(&key.name), 16),
+            padded(role.as_str().unwrap_or_default(), 9),
+            on_one_line(&key.owner)
+        );
         output::print(&line)?;
     }
     Ok(())

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// `rebut ls`.
 pub async fn ls(global: &GlobalArgs, args: LsArgs) -> Result<u8, CliError> {
-    let debates = Debates::open(&App::open(global, &[])?)?;
+    let debates = Debates::open(&App::open(global, &[])?).await?;
     let sessions = listed(&debates, &args).await?;
     if args.json {
         let rows = sessions.iter().map(|(session, state)| {
@@ -103,7 +103,7 @@ fn row(session: &Session, state: &str, paint: Paint) -> String {
 /// `rebut show`.
 pub async fn show(global: &GlobalArgs, args: ShowArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let debates = Debates::open(&app)?;
+    let debates = Debates::open(&app).await?;
     let id = debates.find(&args.id.id).await?;
     if args.events {
         for record in debates.records(id).await? {
@@ -128,7 +128,7 @@ pub async fn show(global: &GlobalArgs, args: ShowArgs) -> Result<u8, CliError> {
 
 /// `rebut watch`.
 pub async fn watch(global: &GlobalArgs, args: WatchArgs) -> Result<u8, CliError> {
-    let debates = Debates::open(&App::open(global, &[])?)?;
+    let debates = Debates::open(&App::open(global, &[])?).await?;
     let id = debates.find(&args.id.id).await?;
     let mut watch = debates.watch(id, args.after).await?;
     // A server goes on by itself with what was interrupted.

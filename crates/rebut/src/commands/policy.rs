@@ -49,7 +49,7 @@ struct Heard {
 
 async fn show(global: &GlobalArgs, args: InsightsArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let heard = heard(&app.desk()?, args.days).await?;
+    let heard = heard(&app.desk().await?, args.days).await?;
     if args.json {
         output::print_json(&heard.roles)?;
         return Ok(0);
@@ -100,7 +100,7 @@ async fn propose(global: &GlobalArgs, args: ProposeArgs) -> Result<u8, CliError>
     proposals::check_name(&args.role)?;
     let project = app.project();
     let role = roles::find(&project, &args.role)?;
-    let heard = heard(&app.desk()?, args.days).await?;
+    let heard = heard(&app.desk().await?, args.days).await?;
     let Some(known) = heard.roles.get(&args.role) else {
         let message = format!("no judge has said anything of `{}` in the last {} days; nobody was asked", args.role, args.days);
         return Err(CliError::usage(message).hint("`rebut policy insights` shows of whom judges spoke; --days N looks further back"));

@@ -17,7 +17,7 @@ use serde_json::json;
 
 /// `rebut cancel`.
 pub async fn cancel(global: &GlobalArgs, args: CancelArgs) -> Result<u8, CliError> {
-    let debates = Debates::open(&App::open(global, &[])?)?;
+    let debates = Debates::open(&App::open(global, &[])?).await?;
     let id = debates.find(&args.id.id).await?;
     debates.cancel(id, &args.reason).await?;
     eprintln!("cancelled {}", id.short());
@@ -26,7 +26,7 @@ pub async fn cancel(global: &GlobalArgs, args: CancelArgs) -> Result<u8, CliErro
 
 /// `rebut gates`: every gate that waits, over all debates.
 pub async fn gates(global: &GlobalArgs, args: JsonArg) -> Result<u8, CliError> {
-    let debates = Debates::open(&App::open(global, &[])?)?;
+    let debates = Debates::open(&App::open(global, &[])?).await?;
     let mut open = Vec::new();
     for session in debates.sessions(Some(Status::Running), 0).await? {
         if let Some(gate) = debates.open_gate(session.id).await? {
@@ -34,7 +34,8 @@ pub async fn gates(global: &GlobalArgs, args: JsonArg) -> Result<u8, CliError> {
         }
     }
     if args.json {
-        let rows: Vec<_> = open.iter().map(|(session, gate)| json!({"debate_id": session.id, "topic": session.topic, "gate": gate})).collect();
+        let rows: Vec<_> =
+            open.iter().map(|(session, gate)| json!({"debate_id": session.id, "topic": session.topic, "gate": gate})).collect();
         output::print_json(&rows)?;
         return Ok(0);
     }
@@ -51,7 +52,7 @@ pub async fn gates(global: &GlobalArgs, args: JsonArg) -> Result<u8, CliError> {
 
 /// `rebut approve` and `rebut reject`: decides the gate at which a debate waits.
 pub async fn decide(global: &GlobalArgs, args: GateArgs, approved: bool) -> Result<u8, CliError> {
-    let debates = Debates::open(&App::open(global, &[])?)?;
+    let debates = Debates::open(&App::open(global, &[])?).await?;
     let id = debates.find(&args.id.id).await?;
     let Some(open) = debates.open_gate(id).await? else {
         let message = format!("debate {} waits at no gate", id.short());
@@ -64,7 +65,7 @@ pub async fn decide(global: &GlobalArgs, args: GateArgs, approved: bool) -> Resu
 
 /// `rebut answer`.
 pub async fn answer(global: &GlobalArgs, args: AnswerArgs) -> Result<u8, CliError> {
-    let debates = Debates::open(&App::open(global, &[])?)?;
+    let debates = Debates::open(&App::open(global, &[])?).await?;
     let id = debates.find(&args.id.id).await?;
     let option = debates.answer(id, &args.option, &args.reason).await?;
     eprintln!("recorded: {option}");
@@ -73,7 +74,7 @@ pub async fn answer(global: &GlobalArgs, args: AnswerArgs) -> Result<u8, CliErro
 
 /// `rebut mark`.
 pub async fn mark(global: &GlobalArgs, args: MarkArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
+    let desk = App::open(global, &[])?.desk().await?;
     let id = desk.find(&args.id.id).await?.id;
     let option = desk.mark(id, &args.option, &args.reason, &user()).await?;
     eprintln!("marked: {option} turned out right");
@@ -82,7 +83,7 @@ pub async fn mark(global: &GlobalArgs, args: MarkArgs) -> Result<u8, CliError> {
 
 /// `rebut note`.
 pub async fn note(global: &GlobalArgs, args: NoteArgs) -> Result<u8, CliError> {
-    let debates = Debates::open(&App::open(global, &[])?)?;
+    let debates = Debates::open(&App::open(global, &[])?).await?;
     let id = debates.find(&args.id.id).await?;
     debates.note(id, &args.text).await?;
     eprintln!("noted; the next round of {} hears it", id.short());

@@ -116,7 +116,9 @@ pub async fn ask(format: &str, global: &GlobalArgs, args: AskArgs) -> Result<u8,
         ask::write_words(&app, &view, dir)?;
     }
     Ok(match (&view.outcome, view.started.as_ref()) {
-        (Some(outcome), Some(started)) if Shortfall::of(&started.format, outcome).is_some() => follow::exit_code(Ending::Contested, &args.run.output),
+        (Some(outcome), Some(started)) if Shortfall::of(&started.format, outcome).is_some() => {
+            follow::exit_code(Ending::Contested, &args.run.output)
+        }
         (Some(outcome), _) => follow::exit_code(outcome.outcome, &args.run.output),
         (None, _) => Ending::Cancelled.exit_code(),
     })
@@ -162,7 +164,8 @@ fn agents(args: &PanelArgs) -> Result<Vec<NewAgent>, CliError> {
 /// The settings of one format among changes; others would be silently lost.
 fn settings_of(format: &str, changes: &toml::Table) -> Result<Map<String, Value>, CliError> {
     if let Some(other) = changes.keys().find(|key| *key != format) {
-        return Err(CliError::usage(format!("`--set {other}.…` belongs to whoever runs the server")).hint(format!("only settings of {format} can be sent")));
+        return Err(CliError::usage(format!("`--set {other}.…` belongs to whoever runs the server"))
+            .hint(format!("only settings of {format} can be sent")));
     }
     let value = changes.get(format).map(serde_json::to_value).transpose().map_err(|error| CliError::failed(error.to_string()))?;
     Ok(value.map(object).unwrap_or_default())

@@ -148,6 +148,9 @@ pub struct Defaults {
     /// Where debates are kept: a directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
+    /// Where debates are kept instead: `postgres://USER:PASSWORD@HOST:PORT/NAME`. Only in your own file, never in a project's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub database: Option<String>,
     /// Calls under way at one provider at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls_per_provider: Option<usize>,

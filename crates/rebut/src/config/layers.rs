@@ -178,7 +178,17 @@ fn check_setting(format: &str, key: &str, value: toml::Value) -> Result<Result<(
 }
 
 fn in_file(path: &Path, error: &toml::de::Error) -> CliError {
-    CliError::usage(format!("{}: {}", path.display(), with_suggestion(&error.to_string()))).hint("`rebut schema config` shows every key")
+    let message = hidden_urls(&with_suggestion(&error.to_string()));
+    CliError::usage(format!("{}: {message}", path.display())).hint("`rebut schema config` shows every key")
+}
+
+/// A line that is quoted from a file, without the URL of a database: it holds a password.
+fn hidden_urls(message: &str) -> String {
+    let hidden = |line: &str| match line.find("postgres://").or(line.find("postgresql://")) {
+        Some(at) => format!("{}postgres://…", &line[..at]),
+        None => line.to_owned(),
+    };
+    message.lines().map(hidden).collect::<Vec<_>>().join("\n")
 }
 
 fn toml_message(error: &toml::de::Error) -> String {

@@ -90,7 +90,8 @@ impl Config {
         if let Some(settings) = config.as_object_mut() {
             layers::merge_json(settings, changes);
         }
-        let rules = FORMATS.iter().find(|format| format.name == name).ok_or_else(|| CliError::usage(format!("there is no format `{name}`")))?;
+        let rules =
+            FORMATS.iter().find(|format| format.name == name).ok_or_else(|| CliError::usage(format!("there is no format `{name}`")))?;
         (rules.check_config)(&config).map_err(|problem| CliError::usage(layers::with_suggestion(&problem)))?;
         Ok(config)
     }
@@ -103,7 +104,10 @@ impl Config {
     /// Everything as TOML, for `config show`.
     pub fn to_toml(&self) -> Result<String, CliError> {
         let file = ConfigFile {
-            defaults: self.defaults.clone(),
+            defaults: Defaults {
+                database: self.defaults.database.as_deref().map(rebut_store::shown_postgres_url),
+                ..self.defaults.clone()
+            },
             panels: self.panels.clone(),
             providers: self.providers.clone(),
             clis: self.clis.clone(),

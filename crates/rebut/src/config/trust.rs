@@ -31,6 +31,10 @@ pub fn check(layers: &[Layer], origin: &Origin) -> Result<(), CliError> {
             let hint = "a project's file must not say which models a server may be asked for, nor which debates it removes; --config FILE names one for a server";
             return Err(CliError::usage(message).hint(hint));
         }
+        if project.defaults.database.is_some() {
+            let message = format!("{}: database under [defaults] is for your own configuration file only", layer.path.display());
+            return Err(CliError::usage(message).hint("a project's file must not choose the server that your debates are sent to"));
+        }
         check_embeddings(layer, &project, layers.iter().filter(|layer| !layer.is_project).find_map(embeddings))?;
         for (name, data) in &project.providers {
             check_provider(name, data, &user).map_err(|(key, host)| {

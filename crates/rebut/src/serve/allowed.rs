@@ -49,7 +49,10 @@ impl Allowed {
         if self.has(model) {
             return Ok(());
         }
-        let hint = format!("choose one of: {}; whoever runs the server can add it under [server] models", self.names().collect::<Vec<_>>().join(", "));
+        let hint = format!(
+            "choose one of: {}; whoever runs the server can add it under [server] models",
+            self.names().collect::<Vec<_>>().join(", ")
+        );
         Err(CliError::usage(format!("`{}` is not among the models of this server", on_one_line(model))).hint(hint))
     }
 }

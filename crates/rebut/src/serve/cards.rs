@@ -28,7 +28,10 @@ pub struct Card {
 /// Every format that can be asked for.
 const CARDS: &[Card] = &[
     Card { own_input: &["baseline_of"], ..card(&decide::FORMAT, || schema_for!(decide::Input), || schema_for!(Partial<decide::Config>)) },
-    Card { own_input: &["workspace"], ..card(&challenge::FORMAT, || schema_for!(challenge::Input), || schema_for!(Partial<challenge::Config>)) },
+    Card {
+        own_input: &["workspace"],
+        ..card(&challenge::FORMAT, || schema_for!(challenge::Input), || schema_for!(Partial<challenge::Config>))
+    },
     card(&evaluate::FORMAT, || schema_for!(evaluate::Input), || schema_for!(Partial<evaluate::Config>)),
     card(&review::FORMAT, || schema_for!(review::Input), || schema_for!(Partial<review::Config>)),
     Card {
@@ -65,7 +68,8 @@ impl Card {
         let refused = rows.iter().find_map(|(part, given, own)| own.iter().find(|key| given.contains_key(**key)).map(|key| (part, key)));
         match refused {
             None => Ok(()),
-            Some((part, key)) => Err(CliError::usage(format!("`{part}.{key}` cannot be said in a request")).hint("it belongs to whoever runs the server; leave it out")),
+            Some((part, key)) => Err(CliError::usage(format!("`{part}.{key}` cannot be said in a request"))
+                .hint("it belongs to whoever runs the server; leave it out")),
         }
     }
 

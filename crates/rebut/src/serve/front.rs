@@ -1,6 +1,9 @@
 //! How requests become debates here: by the same rules as what is typed, with models, roles and limits of this machine's configuration.
 
-use super::{allowed::Allowed, cards::{self, Card}};
+use super::{
+    allowed::Allowed,
+    cards::{self, Card},
+};
 use crate::{
     app::App,
     budget::{Budget, Span},

@@ -30,7 +30,8 @@ impl Keyring {
         let path = self.file();
         match fs::read(&path) {
             Ok(text) => serde_json::from_slice(&text).map_err(|error| {
-                CliError::failed(format!("{} cannot be read: {error}", path.display())).hint("put a backup in its place, or remove it and add keys anew")
+                CliError::failed(format!("{} cannot be read: {error}", path.display()))
+                    .hint("put a backup in its place, or remove it and add keys anew")
             }),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
             Err(error) => Err(CliError::file("read", &path, &error)),
@@ -45,7 +46,8 @@ impl Keyring {
         let token = format!("rebut_{}", encode_hex(&secret));
         self.change(|keys| {
             if keys.iter().any(|key| key.name == name) {
-                return Err(CliError::usage(format!("there is a key `{name}` already")).hint(format!("rebut keys rm {name}, or choose another name")));
+                return Err(CliError::usage(format!("there is a key `{name}` already"))
+                    .hint(format!("rebut keys rm {name}, or choose another name")));
             }
             keys.push(Key { name: name.to_owned(), owner: owner.to_owned(), role, sha256: digest(&token) });
             Ok(())
@@ -58,7 +60,11 @@ impl Keyring {
         self.change(|keys| {
             let before = keys.len();
             keys.retain(|key| key.name != name);
-            if keys.len() < before { Ok(()) } else { Err(CliError::usage(format!("there is no key `{}`", on_one_line(name))).hint("`rebut keys ls` lists them")) }
+            if keys.len() < before {
+                Ok(())
+            } else {
+                Err(CliError::usage(format!("there is no key `{}`", on_one_line(name))).hint("`rebut keys ls` lists them"))
+            }
         })
     }
 
@@ -101,7 +107,11 @@ const LOCAL: &str = "local";
 /// Names stand in journals, logs and on terminals.
 fn check_word(what: &str, word: &str) -> Result<(), CliError> {
     let is_plain = !word.is_empty() && word.chars().count() <= 64 && !word.chars().any(|c| is_hostile(c) || c.is_whitespace());
-    if is_plain { Ok(()) } else { Err(CliError::usage(format!("`{}` cannot be {what}", on_one_line(word))).hint("use up to 64 letters, digits and dashes")) }
+    if is_plain {
+        Ok(())
+    } else {
+        Err(CliError::usage(format!("`{}` cannot be {what}", on_one_line(word))).hint("use up to 64 letters, digits and dashes"))
+    }
 }
 
 /// Puts a file in its place in one step, readable only by its owner from its first byte on.

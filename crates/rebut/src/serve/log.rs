@@ -38,8 +38,10 @@ impl Log {
         let line = match self.form {
             LogForm::Text => words(&now, what, details),
             LogForm::Json => {
-                let head = [("ts", now.as_str()), ("level", level), ("event", what)].map(|(name, value)| (name.to_owned(), Value::from(value)));
-                let all: Map<String, Value> = head.into_iter().chain(details.map(|(name, value)| (name.to_owned(), number_or_text(value)))).collect();
+                let head =
+                    [("ts", now.as_str()), ("level", level), ("event", what)].map(|(name, value)| (name.to_owned(), Value::from(value)));
+                let all: Map<String, Value> =
+                    head.into_iter().chain(details.map(|(name, value)| (name.to_owned(), number_or_text(value)))).collect();
                 Value::Object(all).to_string()
             }
         };
@@ -50,7 +52,8 @@ impl Log {
 /// For people: the time, what happened, and what belongs to it.
 fn words<'a>(now: &str, what: &str, details: impl Iterator<Item = (&'a str, String)>) -> String {
     let time = now.get(11..19).unwrap_or(now);
-    let details: Vec<String> = details.map(|(name, value)| if value.contains(' ') { format!("{name}=\"{value}\"") } else { format!("{name}={value}") }).collect();
+    let details: Vec<String> =
+        details.map(|(name, value)| if value.contains(' ') { format!("{name}=\"{value}\"") } else { format!("{name}={value}") }).collect();
     format!("{time} {what} {}", details.join(" ")).trim_end().to_owned()
 }
 

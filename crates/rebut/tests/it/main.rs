@@ -20,6 +20,8 @@ mod later;
 mod learning;
 mod panels;
 mod policy;
+#[cfg(target_os = "linux")]
+mod postgres;
 mod processes;
 mod rebut;
 mod refused;

@@ -31,7 +31,9 @@ fn a_debate_is_asked_for_read_and_listed_over_http() {
     rebut.user_config("");
     rebut.write("debate.md", &script_of(&split_then_c()));
     let served = Served::start(&rebut, &["--allow-scripts"]);
-    for (token, path, status) in [("", "/healthz", 200), ("", "/v1/debates", 401), ("rebut_0", "/v1/debates", 401), (&served.token[..20], "/v1/debates", 401)] {
+    for (token, path, status) in
+        [("", "/healthz", 200), ("", "/v1/debates", 401), ("rebut_0", "/v1/debates", 401), (&served.token[..20], "/v1/debates", 401)]
+    {
         assert_eq!(served.ask_with(token, "GET", path, None, "").status, status, "{path}");
     }
     let answer = served.ask_with(&served.token, "POST", "/v1/debates", Some(&offline("script:debate.md")), "Prefer: wait=60\r\n");
@@ -55,7 +57,8 @@ fn a_debate_is_asked_for_read_and_listed_over_http() {
     assert!(providers.contains("\"rehearsal\"") && !providers.contains(rebut.data().to_str().expect("a path")), "{providers}");
 
     let token = served.token.clone();
-    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(rebut.data().join("server.token")).expect("a file").permissions());
+    let mode =
+        std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(rebut.data().join("server.token")).expect("a file").permissions());
     assert_eq!(mode & 0o777, 0o600);
     assert_eq!(rebut.holding(&token), [rebut.data().join("server.token")], "the token is in one file only");
     served.signal("TERM");
@@ -194,7 +197,10 @@ fn other_machines_get_in_only_with_keys_and_where_that_was_said() {
     }
     assert_eq!(rebut.holding(&viewer), Vec::<std::path::PathBuf>::new(), "a token is shown once and kept nowhere");
     let listed = rebut.json(0, &["keys", "ls", "--json"]);
-    assert_eq!(listed, json!([{"name": "reader", "owner": "tester", "role": "viewer"}, {"name": "ci", "owner": "others", "role": "admin"}]));
+    assert_eq!(
+        listed,
+        json!([{"name": "reader", "owner": "tester", "role": "viewer"}, {"name": "ci", "owner": "others", "role": "admin"}])
+    );
     let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(rebut.data().join("server.keys")).expect("a file").permissions());
     assert_eq!(mode & 0o777, 0o600);
 

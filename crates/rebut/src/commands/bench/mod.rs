@@ -86,7 +86,7 @@ async fn suite(global: &GlobalArgs, suite: &Suite, args: &SuiteArgs) -> Result<u
     if debates && args.out.is_none() && !global.quiet {
         eprintln!("results are not kept; with --out DIR a bench that is interrupted goes on where it was");
     }
-    let desk = if debates { Some(app.desk()?) } else { None };
+    let desk = if debates { Some(app.desk().await?) } else { None };
     let mut runner = Runner::new(&app, desk, sandbox, args, Budget::new(&args.budget, &app.config.budget), book);
     let end = runner.run(&cells).await?;
     let ids: Vec<&str> = problems.iter().map(|problem| problem.id.as_str()).collect();
