@@ -71,7 +71,9 @@ impl Metrics {
 /// Debates are counted by what is recorded of them, whoever began them.
 impl Observer for Metrics {
     fn saw(&self, _: DebateId, _: u64, _: &Place, event: &Event) {
-        let add = |counter: &AtomicU64, count: u64| drop(counter.fetch_add(count, Ordering::Relaxed));
+        let add = |counter: &AtomicU64, count: u64| {
+            counter.fetch_add(count, Ordering::Relaxed);
+        };
         match event {
             Event::DebateStarted(_) | Event::DebateResumed(_) => add(&self.started, 1),
             Event::TurnCompleted(completed) if completed.copied_from.is_none() => {
