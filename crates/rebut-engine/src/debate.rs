@@ -74,6 +74,8 @@ pub(crate) enum Steer {
     #[default]
     Run,
     Pause,
+    /// As a pause, but whoever finds the debate next goes on with it: nobody wanted it to rest.
+    Leave,
     Cancel,
 }
 
@@ -307,7 +309,7 @@ impl Debate {
     pub(crate) fn check_steering(&self) -> Result<(), Halt> {
         match *self.steer.borrow() {
             Steer::Run => Ok(()),
-            Steer::Pause => Err(Halt::Paused),
+            Steer::Pause | Steer::Leave => Err(Halt::Paused),
             Steer::Cancel => Err(self.cancelled()),
         }
     }

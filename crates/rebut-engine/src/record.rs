@@ -219,6 +219,26 @@ impl Record {
     }
 }
 
+impl Envelope<'_> {
+    /// The record as a reader needs it. Its hashes are not known: an audit needs the journal itself.
+    pub fn into_record(self) -> Record {
+        Record {
+            debate: self.debate_id,
+            seq: self.seq,
+            ts: Arc::from(&*self.ts),
+            kind: Cow::Owned(self.kind.into_owned()),
+            round: self.round,
+            phase: self.phase.as_deref().map(Arc::from),
+            agent: self.agent.as_deref().map(Arc::from),
+            data: self.data.to_string(),
+            salt: None,
+            digest: Hash::default(),
+            prev: Hash::default(),
+            hash: Hash::default(),
+        }
+    }
+}
+
 /// Sixteen random bytes. Drawn from the system in larger portions: a call per event would cost more than the event.
 fn fresh_salt() -> [u8; 16] {
     thread_local! {

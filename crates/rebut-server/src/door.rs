@@ -6,7 +6,7 @@ use crate::{
     keys::{Key, Role},
     problem::Problem,
     routes::{Debate, Route},
-    server::Shared,
+    server::{Answered, Shared, Told},
 };
 use axum::{
     body::Bytes,
@@ -21,7 +21,7 @@ use rebut_engine::{
     store::{Filter, Session},
 };
 use serde::de::DeserializeOwned;
-use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc};
+use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 /// A request that was let in.
 pub struct Call {
@@ -74,13 +74,18 @@ impl Call {
 
 /// Answers a request by its row in the table.
 pub async fn enter(server: Arc<Shared>, route: &'static Route, request: Request) -> Response {
+    let begun = Instant::now();
     let answered = AssertUnwindSafe(answer(&server, route, request)).catch_unwind().await;
     let response = match answered {
         Ok(Ok(response)) => response,
         Ok(Err(problem)) => problem.into_response(),
         Err(_) => Problem::internal("this is a mistake of the server; nothing is known to be lost").into_response(),
     };
-    server.metrics.answered(route.id, response.status().as_u16());
+    let status = response.status().as_u16();
+    server.metrics.answered(route.id, status);
+    if let Some(Told(told)) = &server.settings.told {
+        told(&Answered { route: route.id, path: route.path, status, within: begun.elapsed() });
+    }
     response
 }
 
@@ -127,7 +132,7 @@ fn let_in(server: &Shared, least: Role, parts: &Parts) -> Result<Key, Problem> {
     if !parts.method.is_safe() || parts.headers.contains_key(header::UPGRADE) {
         check_origin(&server.hosts, &parts.headers)?;
     }
-    Ok(key.clone())
+    Ok(key)
 }
 
 async fn parameters(parts: &mut Parts) -> Result<HashMap<String, String>, Problem> {

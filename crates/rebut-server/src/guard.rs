@@ -43,7 +43,7 @@ pub fn check_origin(hosts: &BTreeSet<String>, headers: &HeaderMap) -> Result<(),
 }
 
 /// The key that a request shows: in `Authorization`, else in the cookie. One that is wrong is not made up for by another.
-pub fn key_of<'a>(keys: &'a Keys, headers: &HeaderMap) -> Option<&'a Key> {
+pub fn key_of(keys: &Keys, headers: &HeaderMap) -> Option<Key> {
     if headers.contains_key(header::AUTHORIZATION) {
         let (scheme, token) = only(headers, &header::AUTHORIZATION)?.split_once(' ')?;
         return keys.of_token(token.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"));

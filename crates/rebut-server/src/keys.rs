@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::sync::{Arc, PoisonError, RwLock};
 use subtle::ConstantTimeEq;
 
-/// Every key of a server.
+/// Every key of a server. Clones share them: whoever keeps one can change them while the server runs.
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
-    keys: Vec<Key>,
+    keys: Arc<RwLock<Vec<Key>>>,
 }
 
 /// What somebody shows to be let in.
@@ -50,13 +51,20 @@ impl Role {
 impl Keys {
     /// These keys.
     pub fn new(keys: Vec<Key>) -> Self {
-        Self { keys }
+        Self { keys: Arc::new(RwLock::new(keys)) }
+    }
+
+    /// From now on these, and no others.
+    pub fn replace(&self, keys: Vec<Key>) {
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys;
     }
 
     /// The key a token belongs to. Every key is compared, and each comparison takes the same time.
-    pub fn of_token(&self, token: &str) -> Option<&Key> {
+    pub fn of_token(&self, token: &str) -> Option<Key> {
         let shown = digest(token);
-        self.keys.iter().fold(None, |found, key| if bool::from(shown.as_bytes().ct_eq(key.sha256.as_bytes())) { Some(key) } else { found })
+        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        let is_shown = |key: &Key| bool::from(shown.as_bytes().ct_eq(key.sha256.as_bytes()));
+        keys.iter().fold(None, |found, key| if is_shown(key) { Some(key) } else { found }).cloned()
     }
 }
 

@@ -16,9 +16,9 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
-use rebut_engine::{Desk, Running};
+use rebut_engine::Desk;
 use serde_json::Value;
-use std::{collections::BTreeSet, future::Future, io, ops::Deref, pin::pin, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, fmt, future::Future, io, ops::Deref, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
@@ -34,6 +34,8 @@ pub struct Server {
     pub front: Arc<dyn Front>,
     /// Who is let in.
     pub keys: Keys,
+    /// What is counted: also what the desk tells its observer.
+    pub metrics: Arc<Metrics>,
     /// How much of what is allowed.
     pub settings: Settings,
 }
@@ -61,6 +63,31 @@ pub struct Settings {
     pub grace: Duration,
     /// The public keys whose seals an audit believes.
     pub trusted: Vec<String>,
+    /// Who is told of each request once it is answered.
+    pub told: Option<Told>,
+}
+
+/// Who is told of requests.
+#[derive(Clone)]
+pub struct Told(pub Arc<dyn Fn(&Answered) + Send + Sync>);
+
+impl fmt::Debug for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Told")
+    }
+}
+
+/// A request that was answered. Nothing in it was chosen by whoever asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Answered {
+    /// Its row in the table of routes.
+    pub route: &'static str,
+    /// That row's path, with the names of its parts.
+    pub path: &'static str,
+    /// The status of the answer.
+    pub status: u16,
+    /// How long it took until the answer began.
+    pub within: Duration,
 }
 
 impl Default for Settings {
@@ -76,6 +103,7 @@ impl Default for Settings {
             heartbeat: Duration::from_secs(15),
             grace: Duration::from_secs(10),
             trusted: Vec::new(),
+            told: None,
         }
     }
 }
@@ -89,8 +117,6 @@ pub struct Shared {
     pub buckets: Buckets,
     /// Who watches.
     pub watchers: Arc<Watchers>,
-    /// What is counted.
-    pub metrics: Arc<Metrics>,
     /// Whether it stops.
     pub stopping: watch::Receiver<bool>,
     /// What the interface is, for programs.
@@ -111,17 +137,6 @@ impl Shared {
         // Whoever could say so and is gone has stopped it too.
         let _ = self.stopping.clone().wait_for(|stops| *stops).await;
     }
-
-    /// Counts a debate that runs here when it ends.
-    pub fn count(&self, running: Running) {
-        self.metrics.begun();
-        let (desk, metrics, id) = (self.desk.clone(), self.metrics.clone(), running.id);
-        tokio::spawn(async move {
-            let result = running.outcome().await;
-            let view = desk.view(id).await.ok();
-            metrics.ended(&result, view.as_ref());
-        });
-    }
 }
 
 impl Server {
@@ -130,8 +145,8 @@ impl Server {
         let (stop, stopping) = watch::channel(false);
         let hosts = guard::hosts(port, &self.settings.hosts);
         let document = openapi::document(&*self.front);
-        let (buckets, watchers, metrics) = Default::default();
-        let shared = Arc::new(Shared { server: self, hosts, buckets, watchers, metrics, stopping, document });
+        let (buckets, watchers) = Default::default();
+        let shared = Arc::new(Shared { server: self, hosts, buckets, watchers, stopping, document });
         let mut router = Router::new();
         for route in ROUTES {
             let server = shared.clone();

@@ -1,15 +1,18 @@
-//! Where journals are kept: one SQLite file. One thread writes, many appends share a commit, reads go beside it.
+//! Where journals are kept: one SQLite file, or a PostgreSQL database that several nodes share. One writes, many appends share a commit, reads
+//! go beside it.
 
 mod claims;
 mod derived;
 mod elsewhere;
 mod ledger;
+mod postgres;
 mod readers;
 mod rows;
 mod schema;
 mod sqlite;
 mod writer;
 
+pub use postgres::{PostgresOptions, PostgresStore, is_url as is_postgres_url, password as postgres_password, shown as shown_postgres_url};
 pub use sqlite::SqliteStore;
 
 use rebut_engine::store::StoreError;

@@ -1,34 +1,38 @@
 //! Wiring: the one place where adapters meet surfaces.
 
 use crate::{
+    auto::{self, Found},
     budget,
     cli::GlobalArgs,
     config::{Config, Origin},
     error::CliError,
     git::branch,
     human::Human,
-    place::Place,
+    place::{Kept, Place},
 };
 use rebut_engine::{
     Desk, DeskOptions,
     model::{Model, Models},
+    observing::Observer,
     secrets::Scrubber,
     store::Store,
     view::View,
 };
 use rebut_models::{Clis, Registry, rehearsal::RehearsalModel};
 use rebut_sandbox::BubbleSandbox;
-use rebut_store::SqliteStore;
+use rebut_store::{PostgresStore, SqliteStore};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
+use tokio::sync::OnceCell;
 
 /// Answers are asked for piece by piece, whatever the command, its flags and the terminal: what is sent is known before, and a dry run shows
 /// it. It costs nothing, and who answers slowly is told from who is gone.
 pub const STREAMS: bool = true;
 
 /// What a command works with.
+#[derive(Clone)]
 pub struct App {
     /// Flags every command has.
     pub global: GlobalArgs,
@@ -42,6 +46,8 @@ pub struct App {
     pub place: Place,
     /// Whether what this command runs is kept there.
     pub keeps: bool,
+    /// The models of this machine, once somebody looked for them.
+    pub found: Arc<OnceCell<Found>>,
 }
 
 impl App {
@@ -52,7 +58,7 @@ impl App {
         let place = Place::find(global, &config)?;
         let clis = Clis::new(&config.clis, &environment).map_err(|fault| CliError::usage(fault.message))?;
         let clis = Arc::new(clis.kept_by(this_program()?));
-        Ok(Self { global: global.clone(), origin, config, clis, place, keeps: true })
+        Ok(Self { global: global.clone(), origin, config, clis, place, keeps: true, found: Arc::default() })
     }
 
     /// The project's directory.
@@ -71,16 +77,40 @@ impl App {
             .with("human", Arc::new(move |name: &str| Human::open(name, asks).map(|human| Arc::new(human) as Arc<dyn Model>))))
     }
 
-    /// The desk over the database of this machine.
-    pub fn desk(&self) -> Result<Desk, CliError> {
-        let store = SqliteStore::open(&self.place.database())?;
+    /// Whoever this machine can ask; looked for once.
+    pub async fn found(&self, registry: &Registry) -> Found {
+        self.found.get_or_init(|| auto::candidates(registry, &self.clis)).await.clone()
+    }
+
+    /// The database that debates are kept in.
+    pub async fn store(&self) -> Result<Arc<dyn Store>, CliError> {
+        Ok(match self.place.kept() {
+            Kept::File(path) => Arc::new(SqliteStore::open(&path)?),
+            Kept::Server(url) => Arc::new(PostgresStore::connect(&url).await?),
+        })
+    }
+
+    /// The desk over it.
+    pub async fn desk(&self) -> Result<Desk, CliError> {
+        let store = self.store().await?;
         branch::clean_up_after_others(self);
         let registry = Arc::new(self.registry()?);
-        self.desk_over(Arc::new(store), &registry, registry.clone())
+        self.desk_over(store, &registry, registry.clone())
     }
 
     /// A desk over another store, or other models than the registry's.
     pub fn desk_over(&self, store: Arc<dyn Store>, registry: &Registry, models: Arc<dyn Models>) -> Result<Desk, CliError> {
+        self.desk_observed(store, registry, models, None)
+    }
+
+    /// The same with somebody who is told of every event.
+    pub fn desk_observed(
+        &self,
+        store: Arc<dyn Store>,
+        registry: &Registry,
+        models: Arc<dyn Models>,
+        observer: Option<Arc<dyn Observer>>,
+    ) -> Result<Desk, CliError> {
         self.clear_left();
         let options = DeskOptions {
             seal: Some(self.place.seal()?),
@@ -88,6 +118,7 @@ impl App {
             calls_per_provider: self.config.defaults.calls_per_provider.unwrap_or(DeskOptions::default().calls_per_provider),
             stream_deltas: STREAMS,
             sandbox: Arc::new(sandbox()?),
+            observer,
             ..DeskOptions::default()
         };
         Ok(Desk::with_options(store, models, options))
@@ -113,7 +144,7 @@ impl App {
     }
 
     fn secrets(&self, registry: &Registry) -> Vec<String> {
-        registry.secrets().into_iter().chain(self.clis.secrets()).collect()
+        registry.secrets().into_iter().chain(self.clis.secrets()).chain(self.place.password()).collect()
     }
 }
 

@@ -52,6 +52,16 @@ impl CliError {
         self.hint(hint)
     }
 
+    /// What is wrong, without what to do about it.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do about it.
+    pub fn advice(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     /// Whether the user asked for something that cannot be.
     pub fn is_usage(&self) -> bool {
         self.code == 2

@@ -3,6 +3,7 @@
 use crate::{
     app::App,
     cli::{Form, OutputArgs},
+    debates::Debates,
     error::CliError,
     paint::Paint,
     replacing::check_dir,
@@ -36,19 +37,28 @@ pub fn print_json(value: &impl serde::Serialize) -> Result<(), CliError> {
 
 /// Prints a debate's result as asked, and writes the files asked for.
 pub async fn result(desk: &Desk, view: &View, output: &OutputArgs, app: &App) -> Result<(), CliError> {
+    result_of(&Debates::Here(desk.clone()), view, output, app).await
+}
+
+/// The same, wherever the debate is kept.
+pub async fn result_of(debates: &Debates, view: &View, output: &OutputArgs, app: &App) -> Result<(), CliError> {
     if output.json {
         print_json(&report::document(view))?;
     } else if !output.stream_json {
         print(&text::result(view, app.keeps, app.go_on(view).as_deref(), Paint::stdout(app.global.color)))?;
     }
     // Last: a file that cannot be written must not take the result away.
-    files(desk, view, output).await
+    files_of(debates, view, output).await
 }
 
 /// Writes the files asked for.
 pub async fn files(desk: &Desk, view: &View, output: &OutputArgs) -> Result<(), CliError> {
+    files_of(&Debates::Here(desk.clone()), view, output).await
+}
+
+async fn files_of(debates: &Debates, view: &View, output: &OutputArgs) -> Result<(), CliError> {
     for file in &output.output {
-        match render(desk, view, form_of(file)?).await {
+        match render_of(debates, view, form_of(file)?).await {
             Ok(text) => write(file, &text)?,
             // A debate that ended without this must still end as it did.
             Err(error) if error.is_usage() => eprintln!("{} was not written: {error}", file.display()),
@@ -117,6 +127,11 @@ pub fn form_of(file: &Path) -> Result<Form, CliError> {
 
 /// A debate in one of the forms.
 pub async fn render(desk: &Desk, view: &View, form: Form) -> Result<String, CliError> {
+    render_of(&Debates::Here(desk.clone()), view, form).await
+}
+
+/// The same, wherever the debate is kept.
+pub async fn render_of(debates: &Debates, view: &View, form: Form) -> Result<String, CliError> {
     match form {
         Form::Markdown => Ok(report::markdown(view)),
         Form::Json => {
@@ -129,17 +144,8 @@ pub async fn render(desk: &Desk, view: &View, form: Form) -> Result<String, CliE
         Form::Svg => report::chart(view).map_err(CliError::usage),
         Form::Sarif => report::sarif(view).map_err(CliError::usage),
         Form::Comment => report::comment(view).map_err(CliError::usage),
-        Form::Journal => {
-            let id = view.id.ok_or_else(|| CliError::failed("the debate has no events"))?;
-            desk.export(id).await?.to_ndjson().map_err(|error| CliError::failed(error.to_string()))
-        }
+        Form::Journal => debates.journal(view.id.ok_or_else(|| CliError::failed("the debate has no events"))?).await,
     }
-}
-
-/// Writes a debate to a file.
-pub async fn write_file(desk: &Desk, view: &View, form: Form, file: &Path) -> Result<(), CliError> {
-    let text = render(desk, view, form).await?;
-    write(file, &text)
 }
 
 /// Writes each judge's words, one file per judge and round. Returns the files.

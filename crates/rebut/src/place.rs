@@ -1,6 +1,6 @@
-//! Where things are kept on this machine: the database, the sealing key, trusted keys.
+//! Where things are kept: the database, on this machine or on a server; the sealing key and trusted keys always here.
 
-use crate::{cli::GlobalArgs, config::Config, error::CliError};
+use crate::{app::environment, cli::GlobalArgs, config::Config, error::CliError};
 use rebut_engine::{
     DebateId,
     record::{decode_hex, encode_hex},
@@ -12,10 +12,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The data directory.
-#[derive(Clone, Debug)]
+/// The data directory, and the server that has the database if it is not there.
+#[derive(Clone)]
 pub struct Place {
     dir: PathBuf,
+    /// Its URL, with the password.
+    server: Option<String>,
+}
+
+/// What debates are kept in.
+pub enum Kept {
+    /// SQLite, in this file.
+    File(PathBuf),
+    /// PostgreSQL, at this URL.
+    Server(String),
 }
 
 impl Place {
@@ -27,7 +37,14 @@ impl Place {
         let dir = global.data.clone().or(configured).or_else(|| user_data().map(|dir| dir.join("rebut")));
         let dir =
             dir.ok_or_else(|| CliError::usage("there is no place to keep debates: HOME is not set").hint("name one with --data DIR"))?;
-        Ok(Self { dir })
+        // A directory that was named by hand is meant, whatever the file says.
+        let in_file = config.defaults.database.clone().filter(|_| global.data.is_none());
+        let server = environment("REBUT_DATABASE").or(in_file).filter(|url| !url.is_empty());
+        if server.as_ref().is_some_and(|url| !rebut_store::is_postgres_url(url)) {
+            let message = "the database is not named by a URL of PostgreSQL (REBUT_DATABASE, or `database` under [defaults])";
+            return Err(CliError::usage(message).hint("it is written postgres://USER:PASSWORD@HOST:PORT/NAME; leave it out for a file"));
+        }
+        Ok(Self { dir, server })
     }
 
     /// The directory itself.
@@ -35,9 +52,24 @@ impl Place {
         &self.dir
     }
 
-    /// The database.
-    pub fn database(&self) -> PathBuf {
-        self.dir.join("rebut.db")
+    /// What debates are kept in.
+    pub fn kept(&self) -> Kept {
+        self.server.clone().map_or_else(|| Kept::File(self.dir.join("rebut.db")), Kept::Server)
+    }
+
+    /// Whether nothing was ever kept here.
+    pub fn is_new(&self) -> bool {
+        matches!(self.kept(), Kept::File(path) if !path.exists())
+    }
+
+    /// The URL of the server for people, if there is one: without the password.
+    pub fn shown_server(&self) -> Option<String> {
+        self.server.as_deref().map(rebut_store::shown_postgres_url)
+    }
+
+    /// The password in that URL.
+    pub fn password(&self) -> Option<String> {
+        self.server.as_deref().and_then(rebut_store::postgres_password)
     }
 
     /// Where the worktrees of debates are, while they last.

@@ -12,12 +12,11 @@ use rebut_engine::{
     wisdom::{Bounds, Found, Given, Near, batches},
 };
 use rebut_models::Registry;
-use rebut_store::SqliteStore;
 use std::sync::Arc;
 
 /// Gives a task the lessons of this person's earlier debates that fit it. Later lessons change nothing about it.
 pub async fn give(app: &App, registry: &Arc<Registry>, config: &Config, input: &mut Input) -> Result<(), CliError> {
-    let Some(looking) = Looking::begin(app, registry, config)? else { return Ok(()) };
+    let Some(looking) = Looking::begin(app, registry, config).await? else { return Ok(()) };
     let found = looking.find(app, config, &input.task).await?;
     if let Some(why) = found.search.fell_back.as_ref().filter(|_| !app.global.quiet) {
         eprintln!("lessons are looked for by words, not by meaning: {why}");
@@ -28,7 +27,7 @@ pub async fn give(app: &App, registry: &Arc<Registry>, config: &Config, input: &
 
 /// The same without sending anything: words decide. Gives what would be sent, for people.
 pub async fn foresee(app: &App, registry: &Arc<Registry>, config: &Config, input: &mut Input) -> Result<Vec<String>, CliError> {
-    let Some(looking) = Looking::begin(app, registry, config)? else { return Ok(Vec::new()) };
+    let Some(looking) = Looking::begin(app, registry, config).await? else { return Ok(Vec::new()) };
     let bounds = Bounds::of(user());
     enter(input, looking.desk.lessons_for(&input.task, &bounds, None).await?);
     let Model::There(embedder) = &looking.model else { return Ok(Vec::new()) };
@@ -36,6 +35,14 @@ pub async fn foresee(app: &App, registry: &Arc<Registry>, config: &Config, input
     let unsent = batches(&input.task, &lessons, embedder.name(), &read(app));
     let shown = |texts: &Vec<String>| format!("=== lessons to {} ===\n{}", embedder.name(), embedder.wire(texts));
     Ok(unsent.iter().map(shown).collect())
+}
+
+/// The same for whoever asks a server, from their own debates and by words: nothing is sent to anybody.
+pub async fn give_by_words(desk: &Desk, by: &str, config: &Config, input: &mut Input) -> Result<(), CliError> {
+    if config.lessons {
+        enter(input, desk.lessons_for(&input.task, &Bounds::of(by), None).await?);
+    }
+    Ok(())
 }
 
 fn enter(input: &mut Input, found: Found) {
@@ -62,7 +69,7 @@ enum Model {
 
 impl Looking {
     /// Nothing when lessons are switched off, or nobody ever debated here. A name that can never be a model's is refused.
-    fn begin(app: &App, registry: &Arc<Registry>, config: &Config) -> Result<Option<Self>, CliError> {
+    async fn begin(app: &App, registry: &Arc<Registry>, config: &Config) -> Result<Option<Self>, CliError> {
         if !config.lessons {
             return Ok(None);
         }
@@ -76,11 +83,10 @@ impl Looking {
                 return Err(CliError::usage(format!("[solve] embeddings: {}", fault.message)).hint(hint));
             }
         };
-        let file = app.place.database();
-        if !file.exists() {
+        if app.place.is_new() {
             return Ok(None);
         }
-        Ok(Some(Self { desk: Desk::new(Arc::new(SqliteStore::open(&file)?), registry.clone()), model }))
+        Ok(Some(Self { desk: Desk::new(app.store().await?, registry.clone()), model }))
     }
 
     async fn find(&self, app: &App, config: &Config, task: &str) -> Result<Found, CliError> {

@@ -226,7 +226,9 @@ impl Desk {
             Err(DeskError::Store(StoreError::Conflict { count, .. })) => self.take_over(id, count).await?,
             taken => taken?,
         }
-        Ok(self.inner.store.remove(id).await?)
+        self.inner.store.remove(id).await?;
+        self.inner.ears.removed(id);
+        Ok(())
     }
 
     /// Claims a debate, so that neither another process is running it nor starts to. Refused where one does.

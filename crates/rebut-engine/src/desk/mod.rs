@@ -9,7 +9,7 @@ mod watch;
 pub use keep::{Fork, Replayed};
 pub use watch::Watch;
 
-use watch::Watched;
+pub(crate) use watch::Ears;
 
 use crate::{
     DebateId,
@@ -23,6 +23,7 @@ use crate::{
     journal::Journal,
     lanes::Lanes,
     model::{Delta, Deltas, Models},
+    observing::Observer,
     outcome::Outcome,
     sandbox::{NoSandbox, Sandbox},
     seal::Seal,
@@ -58,8 +59,8 @@ struct Inner {
     formats: &'static [Format],
     stream_deltas: bool,
     live: Mutex<HashMap<DebateId, Live>>,
-    /// Who waits for what other processes append.
-    watched: Watched,
+    /// Who is told of what is appended.
+    ears: Arc<Ears>,
     listening: std::sync::Once,
 }
 
@@ -89,6 +90,8 @@ pub struct DeskOptions {
     pub stream_deltas: bool,
     /// Where code that a model wrote runs; without one it is refused.
     pub sandbox: Arc<dyn Sandbox>,
+    /// Who is told of every event.
+    pub observer: Option<Arc<dyn Observer>>,
 }
 
 impl Default for DeskOptions {
@@ -101,6 +104,7 @@ impl Default for DeskOptions {
             formats: FORMATS,
             stream_deltas: false,
             sandbox: Arc::new(NoSandbox),
+            observer: None,
         }
     }
 }
@@ -169,7 +173,7 @@ impl Desk {
                 formats: options.formats,
                 stream_deltas: options.stream_deltas,
                 live: Mutex::default(),
-                watched: Watched::default(),
+                ears: Arc::new(Ears::new(options.observer)),
                 listening: std::sync::Once::new(),
             }),
         }
@@ -228,12 +232,18 @@ impl Desk {
     /// Goes on with debates that no living process runs, at most so many. What cannot be gone on with is told with why.
     pub async fn adopt(&self, most: usize) -> Result<Vec<(DebateId, Result<Running, DeskError>)>, DeskError> {
         let mut adopted = Vec::new();
-        for id in self.inner.store.abandoned(most).await? {
-            if !self.inner.live().contains_key(&id) {
-                adopted.push((id, self.resume(id).await));
-            }
+        for id in self.abandoned(most).await? {
+            adopted.push((id, self.resume(id).await));
         }
         Ok(adopted)
+    }
+
+    /// Debates that are recorded as running and that no living process runs, the oldest first, at most so many.
+    pub async fn abandoned(&self, most: usize) -> Result<Vec<DebateId>, DeskError> {
+        let mut abandoned = self.inner.store.abandoned(most).await?;
+        let live = self.inner.live();
+        abandoned.retain(|id| !live.contains_key(id));
+        Ok(abandoned)
     }
 
     /// How many debates run in this process.
@@ -285,10 +295,10 @@ impl Inner {
     /// Every debate that runs or is watched here.
     fn known(&self) -> Vec<DebateId> {
         let live: Vec<DebateId> = self.live().keys().copied().collect();
-        live.into_iter().chain(self.watched.ids()).collect::<BTreeSet<_>>().into_iter().collect()
+        live.into_iter().chain(self.ears.watched()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     fn journal(&self, id: DebateId) -> Journal {
-        Journal::new(id, self.store.clone(), self.clock.clone(), self.seal.clone())
+        Journal::new(id, self.store.clone(), self.clock.clone(), self.seal.clone(), self.ears.clone())
     }
 }

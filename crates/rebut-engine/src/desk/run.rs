@@ -1,6 +1,6 @@
 //! Running debates: from a request or a journal to an outcome.
 
-use super::{Desk, Live, More, Running, Start};
+use super::{Desk, Live, More, Running, Start, watch::Leaving};
 use crate::{
     DebateId,
     agent::Agent,
@@ -233,14 +233,15 @@ impl Desk {
             Live { journal: journal.clone(), steer: Arc::new(steer), deltas: deltas.clone(), task: task.clone(), ended: ended.clone() };
         self.inner.live().insert(id, live);
         self.listen_elsewhere();
-        // Whoever waited for another process to go on with it listens here from now on.
-        self.inner.watched.tell(id);
+        // Its watchers learn that it runs here, and so will learn when it does not any more.
+        self.inner.ears.tell(id);
         let debate = self.debate(id, started, models, journal, steered, deltas, None, same_prompts);
-        let inner = self.inner.clone();
+        let leaving = Leaving { inner: self.inner.clone(), id };
         let spawned = tokio::spawn(async move {
             let end = end;
+            let leaving = leaving;
             let result = drive(format, debate).await;
-            inner.live().remove(&id);
+            drop(leaving);
             end.send_replace(Some(result));
         });
         task.get_or_init(|| spawned.abort_handle());
@@ -366,7 +367,11 @@ async fn drive(format: &'static Format, debate: Debate) -> Result<Arc<Outcome>, 
             Ok(outcome)
         }
         Err(Halt::Paused) => {
-            pause(&debate).await?;
+            if *debate.steer.borrow() == Steer::Leave {
+                leave(&debate).await?
+            } else {
+                pause(&debate).await?
+            }
             Err(DeskError::Halted(Halt::Paused))
         }
         Err(halt) => Err(DeskError::Halted(halt)),
@@ -420,6 +425,12 @@ async fn pause(debate: &Debate) -> Result<(), Halt> {
     };
     let last = Entry::new(Place::default(), Event::DebatePaused(DebatePaused { reason: "interrupted".to_owned() }));
     debate.journal.append(vec![last], closing(session)).await.map(drop)
+}
+
+/// Gives the debate up without a word: it stays recorded as running, and whoever looks for debates that nobody runs finds it.
+async fn leave(debate: &Debate) -> Result<(), Halt> {
+    let commit = Commit { claim: Some(Claim::Release), durability: Some(Durability::Power), ..Commit::default() };
+    debate.journal.append(Vec::new(), commit).await.map(drop)
 }
 
 /// How the last append of a run is made.

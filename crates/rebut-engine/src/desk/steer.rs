@@ -1,6 +1,6 @@
 //! What people do to a debate: add a note, decide a gate, answer a contested question, pause, cancel.
 
-use super::{Desk, Inner, run::closing};
+use super::{Desk, Inner, Live, run::closing};
 use crate::{
     DebateId,
     debate::{Steer, undecided},
@@ -12,7 +12,10 @@ use crate::{
     store::{Changed, Claim, Durability, Status, StoreError},
     view::{self, View},
 };
-use std::sync::{Arc, Weak};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 impl Desk {
     /// Adds a note that the next round hears.
@@ -93,14 +96,23 @@ impl Desk {
     pub fn pause(&self, id: DebateId) -> Result<(), DeskError> {
         let live = self.inner.live().get(&id).cloned();
         let live = live.ok_or_else(|| DeskError::WrongState(format!("debate {} does not run here", id.short())))?;
-        live.steer.send_if_modified(|steer| {
-            let runs = *steer == Steer::Run;
-            if runs {
-                *steer = Steer::Pause;
-            }
-            runs
-        });
+        live.steer_to(Steer::Pause);
         Ok(())
+    }
+
+    /// Lets go of every debate that runs here: turns under way may finish for so long, then nothing of any is left in this process. No journal
+    /// says a word about it, so each is among [those that nobody runs](Desk::abandoned) and goes on wherever it is found; one that a person
+    /// paused stays paused. How many were cut off in a turn.
+    pub async fn leave_all(&self, patience: Duration) -> usize {
+        let all: Vec<Live> = self.inner.live().values().cloned().collect();
+        all.iter().for_each(|live| live.steer_to(Steer::Leave));
+        let ended =
+            futures_util::future::join_all(all.into_iter().map(|mut live| async move { while live.ended.changed().await.is_ok() {} }));
+        // Whoever has not ended by then is cut off below.
+        let _ = tokio::time::timeout(patience, ended).await;
+        let left = self.live();
+        self.stop_all().await;
+        left
     }
 
     /// Ends a debate: calls in flight are dropped. Works for a debate of another process too.
@@ -141,7 +153,7 @@ impl Desk {
                     };
                     for id in ids {
                         take_in(&inner, id).await;
-                        inner.watched.tell(id);
+                        inner.ears.tell(id);
                     }
                 }
             });
@@ -163,12 +175,7 @@ impl Desk {
         let commit = Commit { durability: Some(Durability::Power), ..commit };
         match journal.append(vec![Entry::new(Place::default(), event)], commit).await {
             Err(Halt::TooLate(what)) => Err(DeskError::TooLate { debate: journal.debate(), what }),
-            other => {
-                other?;
-                // Nobody runs it here, or its journal has told already: then this is one look too many for its watchers.
-                self.inner.watched.tell(journal.debate());
-                Ok(())
-            }
+            other => Ok(other.map(drop)?),
         }
     }
 
@@ -185,6 +192,19 @@ impl Desk {
         let commit = closing(stamp);
         journal.append(vec![Entry::new(Place::default(), Event::DebateCompleted(Arc::new(outcome)))], commit).await?;
         Ok(())
+    }
+}
+
+impl Live {
+    /// Tells a run what is wanted of it, unless it was told something else before.
+    fn steer_to(&self, wanted: Steer) {
+        self.steer.send_if_modified(|steer| {
+            let runs = *steer == Steer::Run;
+            if runs {
+                *steer = wanted;
+            }
+            runs
+        });
     }
 }
 

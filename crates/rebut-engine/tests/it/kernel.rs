@@ -250,7 +250,7 @@ async fn a_debate_that_nobody_runs_can_be_cancelled() {
 }
 
 /// A store that holds only the first events of a debate.
-async fn cut(store: &MemoryStore, id: rebut_engine::DebateId, events: usize) -> Arc<MemoryStore> {
+pub async fn cut(store: &MemoryStore, id: rebut_engine::DebateId, events: usize) -> Arc<MemoryStore> {
     let records = store.load(id, 0).await.expect("memory can be read");
     let part = MemoryStore::new();
     let mut append = Append::new(id, 0);

@@ -17,4 +17,5 @@ mod tools;
 mod topology;
 mod turns;
 mod voting;
+mod watching;
 mod wisdom;

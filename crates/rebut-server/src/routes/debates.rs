@@ -141,9 +141,7 @@ pub async fn create(call: Call) -> Result<Response, Problem> {
     let wait = wait_of(&call);
     let Some(key) = idempotency_key(&call)? else {
         let start = call.server.front.prepare(asked, &owner).await?;
-        let running = call.server.desk.start(start).await?;
-        let id = running.id;
-        call.server.count(running);
+        let id = call.server.desk.start(start).await?.id;
         return begun(&call, id, wait, false).await;
     };
     let id = derived_id(&owner, &key)?;
@@ -155,10 +153,7 @@ pub async fn create(call: Call) -> Result<Response, Problem> {
     }
     let start = call.server.front.prepare(asked, &owner).await?;
     match call.server.desk.start_once(id, start, request).await {
-        Ok(running) => {
-            call.server.count(running);
-            begun(&call, id, wait, false).await
-        }
+        Ok(_) => begun(&call, id, wait, false).await,
         // The same request may have come twice at once, here or at another node.
         Err(error) if is_begun(&call.server, id, &owner, request).await? => {
             drop(error);

@@ -8,11 +8,12 @@ use rebut_engine::{
     formats::{FORMATS, Format, Run},
     memory::MemoryStore,
     model::{Answer as Said, Fault, Model, Models, Request},
+    observing::Observer,
     outcome::Outcome,
     seal::Seal,
 };
 use rebut_server::{
-    Server, Settings,
+    Metrics, Server, Settings,
     front::{FormatCard, Front, Inbox, NewDebate, Refusal, TurnRequest},
     keys::{Key, Keys, Role, digest},
     serve,
@@ -101,12 +102,14 @@ impl House {
 
     /// A house where debates begin so and this model answers.
     pub async fn of(start: Start, model: Arc<dyn Model>, settings: Settings) -> Self {
-        let options = DeskOptions { seal: Some(seal()), formats: ALL, stream_deltas: true, ..DeskOptions::default() };
+        let metrics = Arc::new(Metrics::default());
+        let observer: Option<Arc<dyn Observer>> = Some(metrics.clone());
+        let options = DeskOptions { seal: Some(seal()), formats: ALL, stream_deltas: true, observer, ..DeskOptions::default() };
         let desk = Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(Everybody(model)), options);
         let inbox = Arc::new(Waiting::default());
         let settings = Settings { trusted: vec![seal().public().to_owned()], ..settings };
         let front = Arc::new(Prepared { start, inbox: inbox.clone() });
-        let server = Server { desk: desk.clone(), front, keys: keys(), settings };
+        let server = Server { desk: desk.clone(), front, keys: keys(), metrics, settings };
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let at = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();

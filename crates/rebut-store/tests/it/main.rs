@@ -1,8 +1,10 @@
-//! Tests of the store over SQLite: the suite all stores pass, and what only a file can do wrong.
+//! Tests of the stores: the suite all of them pass, what only a file can do wrong, and what only a server can.
 
 mod crash;
 mod files;
 mod model;
+#[cfg(target_os = "linux")]
+mod postgres;
 mod processes;
 mod writes;
 

@@ -11,6 +11,7 @@ mod machine;
 mod policy;
 mod review;
 mod sandbox;
+mod serve;
 mod solve;
 mod voting;
 
@@ -25,6 +26,7 @@ pub use machine::*;
 pub use policy::*;
 pub use review::*;
 pub use sandbox::*;
+pub use serve::*;
 pub use solve::*;
 pub use voting::*;
 
@@ -92,6 +94,12 @@ pub struct GlobalArgs {
     /// Use this configuration file instead of the project's rebut.toml
     #[arg(long, global = true, value_name = "FILE", env = "REBUT_CONFIG", help_heading = "Global")]
     pub config: Option<PathBuf>,
+    /// Debate at this server instead of here: `http://127.0.0.1:7878`
+    #[arg(long, global = true, value_name = "URL", env = "REBUT_SERVER", help_heading = "Global")]
+    pub server: Option<String>,
+    /// The file with the token for that server, if not in REBUT_TOKEN
+    #[arg(long, global = true, value_name = "FILE", env = "REBUT_TOKEN_FILE", help_heading = "Global")]
+    pub token_file: Option<PathBuf>,
     /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Global")]
     pub color: Color,
@@ -152,6 +160,8 @@ pub enum Command {
     Fork(ForkArgs),
     /// End a running debate
     Cancel(CancelArgs),
+    /// List every gate at which a debate waits for a person
+    Gates(JsonArg),
     /// Let a debate go on that waits at a gate
     Approve(GateArgs),
     /// End a debate that waits at a gate
@@ -205,6 +215,11 @@ pub enum Command {
     Schema(SchemaArgs),
     /// List roles, or show one
     Roles(RolesArgs),
+    /// Serve debates over HTTP, on this machine only unless told otherwise
+    Serve(ServeArgs),
+    /// Make, list or take away keys of the server
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// Answer a coding agent's hook with a short review; off by default
     Hook(HookArgs),
     /// Print a completion script for a shell

@@ -2,7 +2,7 @@
 
 use super::{
     baseline,
-    begin::{self, Prepared},
+    begin::{self, Prepared, Wanted},
     follow, voters,
 };
 use crate::{
@@ -13,7 +13,6 @@ use crate::{
     error::CliError,
     output,
     paint::Paint,
-    panel::JUDGES,
     replacing,
 };
 use rebut_engine::{
@@ -43,10 +42,10 @@ pub async fn ask(format: &str, global: &GlobalArgs, args: AskArgs) -> Result<u8,
     }
     let mut config = app.config.format(format)?;
     let registry = Arc::new(app.registry()?);
-    let panel = begin::panel(&app, &registry, &args.run, &JUDGES).await?;
+    let input = begin::value(&input)?;
+    let panel = begin::cast(&app, &registry, Wanted { format, input: &input, config: &config, panel: &args.run.panel }).await?;
     weigh(&app, &args, format, &mut config, &panel.agents).await?;
-    let agents = who_answers(format, &config, panel.agents)?;
-    let prepared = Prepared::new(&app, registry, &args.run, (format, &input, config), (agents, panel.chosen))?;
+    let prepared = Prepared::new(&app, registry, &args.run, (format, &input, &config), panel)?;
     if let Some(code) = prepared.foresee(&app, &args.run).await? {
         return Ok(code);
     }
@@ -81,7 +80,7 @@ async fn weigh(app: &App, args: &AskArgs, format: &str, config: &mut Value, agen
     let weights = match wanted {
         Weighing::Equal => Weights::default(),
         Weighing::Learned => {
-            let (weights, line) = voters::learned(&app.desk()?, agents).await?;
+            let (weights, line) = voters::learned(&app.desk().await?, agents).await?;
             if !app.global.quiet {
                 eprintln!("{}", Paint::stderr(app.global.color).faint(&line));
             }
@@ -112,7 +111,7 @@ const SETTINGS: &[(&str, &[(&str, &str)])] = &[
 ];
 
 /// Flags that are settings of the format. One that the format does not have is a mistake, not a wish to ignore.
-fn settings(format: &str, args: &AskArgs) -> Result<Vec<String>, CliError> {
+pub fn settings(format: &str, args: &AskArgs) -> Result<Vec<String>, CliError> {
     let typed = [
         args.threshold.map(|value| format!("{value:?}")),
         args.rounds.map(|value| value.to_string()),
@@ -155,7 +154,7 @@ pub fn who_answers(format: &str, config: &Value, agents: Vec<Agent>) -> Result<V
 }
 
 /// The question, options and context, from the flags or a file, and where each judge's words go.
-async fn input(args: &AskArgs, app: &App) -> Result<(Input, Option<PathBuf>), CliError> {
+pub async fn input(args: &AskArgs, app: &App) -> Result<(Input, Option<PathBuf>), CliError> {
     let (mut input, feature_dir) = match (&args.from, &args.follow) {
         (Some(file), _) => read_case(file)?,
         (None, Some(id)) => (followed(app, id).await?, None),
@@ -183,16 +182,21 @@ async fn input(args: &AskArgs, app: &App) -> Result<(Input, Option<PathBuf>), Cl
     if let Some(id) = &args.question_id {
         input.question_id.clone_from(id);
     }
+    Ok((checked(&begin::value(&input)?)?, args.feature_dir.clone().or(feature_dir)))
+}
+
+/// A question as it is debated: checked, and with an id.
+pub fn checked(input: &Value) -> Result<Input, CliError> {
+    let mut input = Input::parse(input).map_err(CliError::usage)?;
     if input.question_id.is_empty() {
         input.question_id = slug(&input.question);
     }
-    let value = serde_json::to_value(&input).map_err(|error| CliError::failed(error.to_string()))?;
-    Ok((Input::parse(&value).map_err(CliError::usage)?, args.feature_dir.clone().or(feature_dir)))
+    Ok(input)
 }
 
 /// The input of a further question: the options of an earlier debate, and what was known and said there.
 async fn followed(app: &App, id: &str) -> Result<Input, CliError> {
-    let desk = app.desk()?;
+    let desk = app.desk().await?;
     let view = desk.view(desk.find(id).await?.id).await?;
     let started = view.started.as_ref().ok_or_else(|| CliError::usage(format!("debate {id} has no beginning")))?;
     let earlier = Input::parse(&started.input).map_err(CliError::usage)?;

@@ -30,13 +30,13 @@ async fn verify(global: &GlobalArgs, args: VerifyArgs) -> Result<u8, CliError> {
         Some(what) => audits.push(match read_damaged(what)? {
             Some((file, announced)) => audit::verify_file(&file, announced, &trusted),
             None => {
-                let desk = app.desk()?;
+                let desk = app.desk().await?;
                 let id = desk.find(what).await?.id;
                 desk.verify(id, &trusted).await?
             }
         }),
         None => {
-            let desk = app.desk()?;
+            let desk = app.desk().await?;
             for session in desk.sessions(&Filter::default()).await? {
                 audits.push(desk.verify(session.id, &trusted).await?);
             }
@@ -89,7 +89,7 @@ fn report(audit: &Audit, paint: Paint) -> String {
 
 async fn redact(global: &GlobalArgs, args: RedactArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let desk = app.desk()?;
+    let desk = app.desk().await?;
     let id = desk.find(&args.id.id).await?.id;
     let quoting = desk.redact(id, args.seq, &args.reason, &user()).await?;
     app.place.forget_vectors()?;

@@ -1,10 +1,11 @@
 //! From a request to a running debate: who takes part, what it will take, what would be sent. Every format begins here.
 
+use super::{ask, challenge, evaluate, review};
 use crate::{
     app::{App, user},
-    auto::{self, Found},
+    auto::Found,
     budget::Budget,
-    cli::RunArgs,
+    cli::{PanelArgs, RunArgs},
     dry,
     error::CliError,
     git::branch,
@@ -15,10 +16,10 @@ use crate::{
 use rebut_engine::{
     Desk, Start,
     agent::Agent,
+    formats::{Format, solve},
     model::{Models, Price},
 };
 use rebut_models::Registry;
-use rebut_store::SqliteStore;
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -35,33 +36,77 @@ pub struct Prepared {
     chosen: String,
 }
 
-/// Who takes part: `usual` are the roles when nobody says otherwise. Searches the machine only if somebody lacks a model.
-pub async fn panel(app: &App, registry: &Registry, run: &RunArgs, usual: &[&str]) -> Result<panel::Panel, CliError> {
-    let wants_auto = panel::wants_auto(&run.panel, &app.config, usual)?;
-    let available = if wants_auto { auto::candidates(registry, &app.clis).await } else { Found::default() };
-    panel::choose(&run.panel, &app.config, &app.project(), available, usual)
+/// A debate that somebody wants, but for who takes part.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The format's name.
+    pub format: &'a str,
+    /// Its input.
+    pub input: &'a Value,
+    /// Its settings, complete.
+    pub config: &'a Value,
+    /// What was said about who takes part.
+    pub panel: &'a PanelArgs,
+}
+
+/// Who takes part, by the rules of the format: the one place that knows them, whoever asks.
+pub async fn cast(app: &App, registry: &Registry, wanted: Wanted<'_>) -> Result<panel::Panel, CliError> {
+    match wanted.format {
+        "challenge" => challenge::cast(app, registry, wanted.panel).await,
+        "evaluate" => evaluate::cast(app, registry, wanted).await,
+        "review" => review::cast(app, registry, wanted).await,
+        "solve" => panel(app, registry, wanted.panel, &solve::ROLES).await,
+        format => {
+            let panel = panel(app, registry, wanted.panel, &panel::JUDGES).await?;
+            Ok(panel::Panel { agents: ask::who_answers(format, wanted.config, panel.agents)?, ..panel })
+        }
+    }
+}
+
+/// A panel: `usual` are the roles when nobody says otherwise. Searches the machine only if somebody lacks a model.
+pub async fn panel(app: &App, registry: &Registry, args: &PanelArgs, usual: &[&str]) -> Result<panel::Panel, CliError> {
+    let wants_auto = panel::wants_auto(args, &app.config, usual)?;
+    let available = if wants_auto { app.found(registry).await } else { Found::default() };
+    panel::choose(args, &app.config, &app.project(), available, usual)
+}
+
+/// The request for a debate: checked by the rules of its format, before anybody is asked and paid.
+pub fn start(wanted: Wanted<'_>, agents: Vec<Agent>, budget: Budget, seed: Option<u64>, by: String) -> Result<Start, CliError> {
+    let format = Format::named(wanted.format).ok_or_else(|| CliError::usage(format!("there is no format `{}`", wanted.format)))?;
+    (format.check)(wanted.input, wanted.config, &agents).map_err(CliError::usage)?;
+    let start = Start {
+        format: format.name.to_owned(),
+        input: wanted.input.clone(),
+        limits: Some(budget.limits(format.name, wanted.config)?),
+        agents,
+        config: wanted.config.clone(),
+        seed,
+        initiated_by: by,
+    };
+    if format.name == solve::FORMAT.name {
+        super::solve::check_calls(&start)?;
+    }
+    Ok(start)
+}
+
+/// An input as a debate holds it.
+pub fn value(input: &impl Serialize) -> Result<Value, CliError> {
+    serde_json::to_value(input).map_err(|error| CliError::failed(error.to_string()))
 }
 
 impl Prepared {
-    /// A debate of a format with these settings and agents. `chosen` says how the panel came about.
+    /// A debate of a format with this input, these settings and this panel.
     pub fn new(
         app: &App,
         registry: Arc<Registry>,
         run: &RunArgs,
-        (format, input, config): (&str, impl Serialize, Value),
-        (agents, chosen): (Vec<Agent>, String),
+        (format, input, config): (&str, &Value, &Value),
+        panel: panel::Panel,
     ) -> Result<Self, CliError> {
         let budget = Budget::new(&run.budget, &app.config.budget);
-        let start = Start {
-            format: format.to_owned(),
-            input: serde_json::to_value(input).map_err(|error| CliError::failed(error.to_string()))?,
-            limits: Some(budget.limits(format, &config)?),
-            agents,
-            config,
-            seed: run.seed,
-            initiated_by: user(),
-        };
-        Ok(Self { start, models: registry.clone(), registry, budget, chosen })
+        let wanted = Wanted { format, input, config, panel: &run.panel };
+        let start = start(wanted, panel.agents, budget, run.seed, user())?;
+        Ok(Self { start, models: registry.clone(), registry, budget, chosen: panel.chosen })
     }
 
     /// Where only that was asked for: prints what the first round would send and what the debate will take. Gives the exit code then.
@@ -97,9 +142,9 @@ impl Prepared {
             }
             self.announce(app, paint).await?;
         }
-        let store = SqliteStore::open(&app.place.database())?;
+        let store = app.store().await?;
         branch::clean_up_after_others(app);
-        app.desk_over(Arc::new(store), &self.registry, self.models.clone())
+        app.desk_over(store, &self.registry, self.models.clone())
     }
 
     /// Says what the debate will take, where that costs money or is limited.

@@ -1,6 +1,10 @@
 //! `rebut challenge`: from a topic to a proposer, its challengers and their workspace.
 
-use super::{ask::setting_of, begin::Prepared, follow};
+use super::{
+    ask::setting_of,
+    begin::{self, Prepared},
+    follow,
+};
 use crate::{
     afterwards::Afterwards,
     app::App,
@@ -29,9 +33,7 @@ pub async fn run(global: &GlobalArgs, args: ChallengeArgs) -> Result<u8, CliErro
     let config = app.config.format(challenge::FORMAT.name)?;
     let registry = Arc::new(app.registry()?);
     let panel = cast(&app, &registry, &args.run.panel).await?;
-    (challenge::FORMAT.check)(&serde_json::to_value(&input).map_err(|error| CliError::failed(error.to_string()))?, &config, &panel.agents)
-        .map_err(CliError::usage)?;
-    let mut prepared = Prepared::new(&app, registry, &args.run, (challenge::FORMAT.name, &input, config), (panel.agents, panel.chosen))?;
+    let mut prepared = Prepared::new(&app, registry, &args.run, (challenge::FORMAT.name, &begin::value(&input)?, &config), panel)?;
     if let Some(code) = prepared.foresee(&app, &args.run).await? {
         return Ok(code);
     }
@@ -105,7 +107,7 @@ fn upwards(path: &Path) -> PathBuf {
 }
 
 /// Who takes part. Without a word about it, programs in which somebody is signed in challenge, each from its usual angle.
-async fn cast(app: &App, registry: &Registry, args: &PanelArgs) -> Result<panel::Panel, CliError> {
+pub async fn cast(app: &App, registry: &Registry, args: &PanelArgs) -> Result<panel::Panel, CliError> {
     let mut args = args.clone();
     // The challengers were named; somebody has to propose.
     if args.judges.first().is_some_and(|first| first != ROLES[0]) {
@@ -117,7 +119,7 @@ async fn cast(app: &App, registry: &Registry, args: &PanelArgs) -> Result<panel:
     let (_, named) = panel::split_models(&args.models)?;
     let roles: Vec<String> = if args.judges.is_empty() { ROLES.map(str::to_owned).to_vec() } else { args.judges.clone() };
     let open: Vec<&str> = roles.iter().map(String::as_str).filter(|role| named.iter().all(|(known, _)| known != role)).collect();
-    let found = auto::candidates(registry, &app.clis).await;
+    let found = app.found(registry).await;
     let nobody = found.nobody();
     let seated = seat(&open, found.candidates);
     let chosen = words(&seated).unwrap_or(nobody);

@@ -24,7 +24,7 @@ use std::{io::IsTerminal, path::Path, sync::Arc};
 /// `rebut code`.
 pub async fn run(global: &GlobalArgs, args: CodeArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let desk = app.desk()?;
+    let desk = app.desk().await?;
     let id = desk.find(&args.id.id).await?.id;
     let records = desk.records(id).await?;
     let (view, versions) = (View::of(&records), versions::all(&records));

@@ -61,6 +61,9 @@ pub fn run(global: &GlobalArgs, command: ConfigCommand) -> Result<u8, CliError> 
             output::print(&format!("project  {}\n", shown(project)))?;
             output::print(&format!("user     {}{}\n", shown(user.clone()), state(user)))?;
             output::print(&format!("data     {}\n", app.place.dir().display()))?;
+            if let Some(server) = app.place.shown_server() {
+                output::print(&format!("database {server}\n"))?;
+            }
         }
     }
     Ok(0)

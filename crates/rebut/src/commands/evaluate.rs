@@ -1,16 +1,15 @@
 //! `rebut evaluate`: from an idea on disk to a debate about it, and what is written beside the idea.
 
 use super::{
-    begin::{self, Prepared},
+    begin::{self, Prepared, Wanted},
     follow,
 };
 use crate::{
     afterwards::Afterwards,
     app::App,
-    cli::{EvaluateArgs, Form, GlobalArgs},
+    cli::{EvaluateArgs, Form, GlobalArgs, PanelArgs},
     error::CliError,
-    idea::{self, Idea},
-    output,
+    idea, output,
     paint::Paint,
     panel::Panel,
     replacing::{self, replace},
@@ -24,7 +23,9 @@ use rebut_engine::{
     formats::evaluate::{Config, EvaluateResult, FORMAT, Input, ROLES, case::categories},
     view::View,
 };
+use rebut_models::Registry;
 use serde::Deserialize;
+use serde_json::Value;
 use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 /// `rebut evaluate`.
@@ -38,11 +39,11 @@ pub async fn run(global: &GlobalArgs, args: EvaluateArgs) -> Result<u8, CliError
         idea.remarks.iter().for_each(|remark| eprintln!("{}", paint.faint(remark)));
     }
     let config = app.config.format(FORMAT.name)?;
-    let needs_evaluator = lacks_scores(&idea, &config)?;
     let registry = Arc::new(app.registry()?);
-    let panel = begin::panel(&app, &registry, &args.run, &ROLES).await?;
-    let seated = seat(&app, &args, panel, needs_evaluator)?;
-    let prepared = Prepared::new(&app, registry, &args.run, (FORMAT.name, &idea.input, config), (seated.agents, seated.chosen))?;
+    let input = begin::value(&idea.input)?;
+    let panel =
+        begin::cast(&app, &registry, Wanted { format: FORMAT.name, input: &input, config: &config, panel: &args.run.panel }).await?;
+    let prepared = Prepared::new(&app, registry, &args.run, (FORMAT.name, &input, &config), panel)?;
     if let Some(code) = prepared.foresee(&app, &args.run).await? {
         return Ok(code);
     }
@@ -68,19 +69,24 @@ fn check_flags(args: &EvaluateArgs) -> Result<(), CliError> {
         .hint(format!("its seats are {}; say who sits there with -m SEAT=MODEL", ROLES.join(", "))))
 }
 
+/// Who sits in its seats.
+pub async fn cast(app: &App, registry: &Registry, wanted: Wanted<'_>) -> Result<Panel, CliError> {
+    let needs_evaluator = lacks_scores(wanted.input, wanted.config)?;
+    let panel = begin::panel(app, registry, wanted.panel, &ROLES).await?;
+    seat(app, wanted.panel, panel, needs_evaluator)
+}
+
 /// Whether somebody has to score the idea first. Checks the idea on the way, before a panel is looked for.
-fn lacks_scores(idea: &Idea, config: &serde_json::Value) -> Result<bool, CliError> {
+fn lacks_scores(input: &Value, config: &Value) -> Result<bool, CliError> {
     let config = Config::parse(config).map_err(CliError::usage)?;
-    let value = serde_json::to_value(&idea.input).map_err(|error| CliError::failed(error.to_string()))?;
-    let (input, topics) = Input::parse(&value, &config).map_err(CliError::usage)?;
+    let (input, topics) = Input::parse(input, &config).map_err(CliError::usage)?;
     Ok(categories(&topics).iter().any(|category| !input.scores.contains_key(*category)))
 }
 
 /// Puts the panel into the seats. Whoever has none, or is not needed, does not take part.
-fn seat(app: &App, args: &EvaluateArgs, panel: Panel, needs_evaluator: bool) -> Result<Panel, CliError> {
+fn seat(app: &App, flags: &PanelArgs, panel: Panel, needs_evaluator: bool) -> Result<Panel, CliError> {
     let wanted = if needs_evaluator { &ROLES[..] } else { &ROLES[..3] };
     let fits = |agents: &[Agent]| wanted.iter().all(|role| agents.iter().any(|agent| &*agent.role == *role));
-    let flags = &args.run.panel;
     let was_chosen = flags.panel.is_some() || !flags.models.is_empty();
     let Panel { mut agents, mut chosen } = panel;
     if !fits(&agents) && flags.panel.is_none() {

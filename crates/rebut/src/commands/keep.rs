@@ -7,6 +7,7 @@ use crate::{
     budget::Budget,
     cli::{ExportArgs, ForkArgs, Form, GlobalArgs, ImportArgs, OutputArgs, ReplayArgs, ResumeArgs, RmArgs},
     config::BudgetSection,
+    debates::Debates,
     error::CliError,
     git::branch,
     output, panel, text,
@@ -31,7 +32,7 @@ use std::{
 /// `rebut resume`.
 pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let desk = app.desk()?;
+    let desk = app.desk().await?;
     let more = Budget::new(&args.budget, &BudgetSection::default()).more();
     let Some(id) = &args.id else { return resume_all(&app, &desk, more).await };
     let session = desk.find(id).await?;
@@ -49,7 +50,7 @@ pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliErro
     }
     let workspace = Workspace::of(&app, &view)?;
     let desk = match &workspace {
-        Some(workspace) => workspace.desk(&app, &view)?,
+        Some(workspace) => workspace.desk(&app, &view).await?,
         None => desk,
     };
     let running = match desk.resume_with(id, more).await {
@@ -152,7 +153,7 @@ async fn resume_one(app: &App, desk: &Desk, id: DebateId, more: More) -> Result<
         let running = desk.resume_with(id, more).await.map_err(|error| not_resumed(error, &view))?;
         return Ok((running, None, branch::Keeping::resume(app, desk, id)));
     };
-    let guarded = workspace.desk(app, &view)?;
+    let guarded = workspace.desk(app, &view).await?;
     let running = guarded.resume_with(id, more).await.map_err(|error| not_resumed(error, &view))?;
     Ok((running, Some(workspace.keep(&guarded, id)), None))
 }
@@ -173,7 +174,7 @@ pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliErro
             (desk, id)
         }
         None => {
-            let desk = app.desk()?;
+            let desk = app.desk().await?;
             let id = desk.find(&args.what).await?.id;
             (desk, id)
         }
@@ -196,7 +197,7 @@ pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliErro
 /// `rebut fork`.
 pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let desk = app.desk()?;
+    let desk = app.desk().await?;
     let session = desk.find(&args.id.id).await?;
     output::check_files(&args.output, &session.format)?;
     let (id, format) = (session.id, session.format);
@@ -234,19 +235,18 @@ pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
 
 /// `rebut export`.
 pub async fn export(global: &GlobalArgs, args: ExportArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
+    let debates = Debates::open(&App::open(global, &[])?).await?;
     let target = args.output.as_ref().or(args.file.as_ref());
     let form = match (args.format, target) {
         (Some(form), _) => form,
         (None, Some(file)) => output::form_of(file)?,
         (None, None) => Form::Markdown,
     };
-    let id = desk.find(&args.id.id).await?.id;
-    let view = desk.view(id).await?;
+    let view = debates.view(debates.find(&args.id.id).await?).await?;
+    let text = output::render_of(&debates, &view, form).await?;
     match target {
-        Some(file) => output::write_file(&desk, &view, form, file).await?,
+        Some(file) => output::write(file, &text)?,
         None => {
-            let text = output::render(&desk, &view, form).await?;
             // A journal is for programs and must keep its bytes; they are escaped in it anyway.
             output::print(&if form == Form::Journal { text.into() } else { for_people(&text) })?;
         }
@@ -270,7 +270,7 @@ pub async fn import(global: &GlobalArgs, args: ImportArgs) -> Result<u8, CliErro
         app.place.trust(key)?;
         trusted.extend(keys.clone());
     }
-    let audit = app.desk()?.import(file, &trusted).await?;
+    let audit = app.desk().await?.import(file, &trusted).await?;
     output::print(&format!("{}\n", audit.debate_id))?;
     Ok(0)
 }
@@ -278,29 +278,39 @@ pub async fn import(global: &GlobalArgs, args: ImportArgs) -> Result<u8, CliErro
 /// `rebut rm`. What is named by its age rather than by hand is counted and asked for first.
 pub async fn rm(global: &GlobalArgs, args: RmArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let desk = app.desk()?;
+    let desk = app.desk().await?;
     let mut doomed = Vec::new();
     for id in &args.ids {
         doomed.push(desk.find(id).await?.id);
     }
     if let Some(days) = args.older_than {
-        let limit = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(24 * i64::from(days));
-        let limit = format!("{limit:.3}");
-        let ended = desk.sessions(&Filter::default()).await?.into_iter().filter(|session| !session.status.is_open());
-        doomed.extend(ended.filter(|session| session.created_at < limit).map(|session| session.id));
+        doomed.extend(ended_before(&desk, days).await?);
         if !doomed.is_empty() && !args.yes && !is_confirmed(global, doomed.len(), days)? {
             eprintln!("nothing was removed");
             return Ok(0);
         }
     }
     for id in doomed {
-        desk.remove(id).await?;
-        branch::forget(&app.place.worktrees(), id)?;
-        app.place.forget_vectors()?;
-        afterwards::forget(&app, id)?;
+        remove(&app, &desk, id).await?;
         output::print(&format!("removed {id}\n"))?;
     }
     Ok(0)
+}
+
+/// Every ended debate that began more than so many days ago.
+pub async fn ended_before(desk: &Desk, days: u32) -> Result<Vec<DebateId>, CliError> {
+    let limit = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(24 * i64::from(days));
+    let limit = format!("{limit:.3}");
+    let ended = desk.sessions(&Filter::default()).await?.into_iter().filter(|session| !session.status.is_open());
+    Ok(ended.filter(|session| session.created_at < limit).map(|session| session.id).collect())
+}
+
+/// Removes a debate and whatever this machine keeps beside it.
+pub async fn remove(app: &App, desk: &Desk, id: DebateId) -> Result<(), CliError> {
+    desk.remove(id).await?;
+    branch::forget(&app.place.worktrees(), id)?;
+    app.place.forget_vectors()?;
+    afterwards::forget(app, id)
 }
 
 /// Asks whether so many debates shall go. Where nobody can be asked, that has to be said beforehand.

@@ -3,25 +3,25 @@
 use crate::{
     app::App,
     cli::{GlobalArgs, LsArgs, ShowArgs, WatchArgs},
+    debates::Debates,
     error::CliError,
     live, output,
     paint::Paint,
     text,
 };
 use rebut_engine::{
-    Desk,
     clean::{for_people, json_for_terminal, on_one_line, shortened},
     formats::Shortfall,
     outcome::{Ending, Outcome},
     report,
-    store::{Filter, Session, Status},
+    store::{Session, Status},
 };
 use std::time::Duration;
 
 /// `rebut ls`.
 pub async fn ls(global: &GlobalArgs, args: LsArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
-    let sessions = listed(&desk, &args).await?;
+    let debates = Debates::open(&App::open(global, &[])?).await?;
+    let sessions = listed(&debates, &args).await?;
     if args.json {
         let rows = sessions.iter().map(|(session, state)| {
             let mut row = serde_json::to_value(session)?;
@@ -58,7 +58,7 @@ const INTERRUPTED: &str = "interrupted";
 const WAITING: &str = "waiting";
 
 /// The sessions asked for, each with its state.
-async fn listed(desk: &Desk, args: &LsArgs) -> Result<Vec<(Session, &'static str)>, CliError> {
+async fn listed(debates: &Debates, args: &LsArgs) -> Result<Vec<(Session, &'static str)>, CliError> {
     let wanted = args.status.as_deref();
     let status = wanted.map(|word| {
         let parsed = if [INTERRUPTED, WAITING].contains(&word) { Some(Status::Running) } else { Status::parse(word) };
@@ -69,10 +69,10 @@ async fn listed(desk: &Desk, args: &LsArgs) -> Result<Vec<(Session, &'static str
     // Who runs is not in the table, so what is left out for that must not count.
     let limit = if status == Some(Status::Running) { 0 } else { args.limit };
     let mut listed = Vec::new();
-    for session in desk.sessions(&Filter { status, limit, ..Filter::default() }).await? {
+    for session in debates.sessions(status, limit).await? {
         let state = match session.status {
-            Status::Running if !desk.is_run(session.id).await? => INTERRUPTED,
-            Status::Running if desk.view(session.id).await?.open_gate.is_some() => WAITING,
+            Status::Running if !debates.is_run(session.id).await? => INTERRUPTED,
+            Status::Running if debates.open_gate(session.id).await?.is_some() => WAITING,
             status => status.as_str(),
         };
         if status != Some(Status::Running) || wanted == Some(state) {
@@ -103,23 +103,23 @@ fn row(session: &Session, state: &str, paint: Paint) -> String {
 /// `rebut show`.
 pub async fn show(global: &GlobalArgs, args: ShowArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let desk = app.desk()?;
-    let id = desk.find(&args.id.id).await?.id;
+    let debates = Debates::open(&app).await?;
+    let id = debates.find(&args.id.id).await?;
     if args.events {
-        for record in desk.records(id).await? {
+        for record in debates.records(id).await? {
             let line = serde_json::to_string(&record.envelope()).map_err(|error| CliError::failed(error.to_string()))?;
             output::print(&format!("{}\n", json_for_terminal(&line)))?;
         }
         return Ok(0);
     }
-    let view = desk.view(id).await?;
+    let view = debates.view(id).await?;
     if args.json {
         output::print_json(&report::document(&view))?;
     } else if args.transcript {
         output::print(&for_people(&report::transcript(&view)))?;
     } else {
         output::print(&text::result(&view, true, app.go_on(&view).as_deref(), Paint::stdout(global.color)))?;
-        if view.open_gate.is_some() && !desk.is_run(id).await? {
+        if view.open_gate.is_some() && !debates.is_run(id).await? {
             eprintln!("its process is gone: what is decided is kept, and it goes on with: rebut resume {}", id.short());
         }
     }
@@ -128,21 +128,23 @@ pub async fn show(global: &GlobalArgs, args: ShowArgs) -> Result<u8, CliError> {
 
 /// `rebut watch`.
 pub async fn watch(global: &GlobalArgs, args: WatchArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
-    let session = desk.find(&args.id.id).await?;
-    let mut watch = desk.watch(session.id, args.after).await?;
+    let debates = Debates::open(&App::open(global, &[])?).await?;
+    let id = debates.find(&args.id.id).await?;
+    let mut watch = debates.watch(id, args.after).await?;
+    // A server goes on by itself with what was interrupted.
+    let is_here = matches!(debates, Debates::Here(_));
     let mut is_gone = false;
     loop {
         let next = tokio::select! {
             biased;
             next = watch.next() => next?,
-            () = tokio::time::sleep(LOOK) => {
+            () = tokio::time::sleep(LOOK), if is_here => {
                 // Twice, since its last event and the end of its claim are one: whatever it wrote has been read by the second time.
                 if is_gone {
-                    eprintln!("interrupted: its process is gone; go on with: rebut resume {}", session.id.short());
+                    eprintln!("interrupted: its process is gone; go on with: rebut resume {}", id.short());
                     return Ok(Ending::Cancelled.exit_code());
                 }
-                is_gone = !desk.is_run(session.id).await?;
+                is_gone = !debates.is_run(id).await?;
                 continue;
             }
         };

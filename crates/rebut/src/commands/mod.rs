@@ -3,17 +3,18 @@
 pub mod ask;
 mod audit;
 mod baseline;
-mod begin;
+pub mod begin;
 mod bench;
 mod challenge;
 mod code;
 mod config;
 mod demo;
-mod doctor;
+pub mod doctor;
 pub mod evaluate;
 pub mod follow;
 pub mod hook;
-mod keep;
+pub mod keep;
+mod keys;
 mod look;
 mod meta;
 mod models;
@@ -24,6 +25,7 @@ mod route;
 mod sandbox;
 pub mod solve;
 mod steer;
+mod there;
 mod topology;
 mod triage;
 mod vote;
@@ -45,8 +47,10 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
             CliError::usage("a question or its flags stand before the command").hint("write them behind it: rebut decide \"…\" -O A=…")
         );
     }
+    there::check(&global, cli.command.as_ref())?;
     match cli.command {
         None => route::run(&global, cli.ask).await,
+        Some(Command::Decide(args)) if global.server.is_some() => there::ask("decide", &global, *args).await,
         Some(Command::Decide(args)) => ask::ask("decide", &global, *args).await,
         Some(Command::Challenge(args)) => challenge::run(&global, *args).await,
         Some(Command::Evaluate(args)) => evaluate::run(&global, *args).await,
@@ -63,6 +67,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Replay(args)) => keep::replay(&global, args).await,
         Some(Command::Fork(args)) => keep::fork(&global, args).await,
         Some(Command::Cancel(args)) => steer::cancel(&global, args).await,
+        Some(Command::Gates(args)) => steer::gates(&global, args).await,
         Some(Command::Approve(args)) => steer::decide(&global, args, true).await,
         Some(Command::Reject(args)) => steer::decide(&global, args, false).await,
         Some(Command::Answer(args)) => steer::answer(&global, args).await,
@@ -87,6 +92,8 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Config(command)) => config::run(&global, command),
         Some(Command::Schema(args)) => meta::schema(args),
         Some(Command::Roles(args)) => meta::roles(&global, args),
+        Some(Command::Serve(args)) => crate::serve::run(&global, args).await,
+        Some(Command::Keys(command)) => keys::run(&global, command),
         Some(Command::Hook(args)) => hook::run(&global, args).await,
         Some(Command::Completions(args)) => meta::completions(args),
         Some(Command::Man) => meta::man(),

@@ -10,6 +10,7 @@ use crate::{
     error::CliError,
     output,
     paint::Paint,
+    panel::Panel,
     proposals::{self, Place},
     roles,
 };
@@ -48,7 +49,7 @@ struct Heard {
 
 async fn show(global: &GlobalArgs, args: InsightsArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let heard = heard(&app.desk()?, args.days).await?;
+    let heard = heard(&app.desk().await?, args.days).await?;
     if args.json {
         output::print_json(&heard.roles)?;
         return Ok(0);
@@ -99,7 +100,7 @@ async fn propose(global: &GlobalArgs, args: ProposeArgs) -> Result<u8, CliError>
     proposals::check_name(&args.role)?;
     let project = app.project();
     let role = roles::find(&project, &args.role)?;
-    let heard = heard(&app.desk()?, args.days).await?;
+    let heard = heard(&app.desk().await?, args.days).await?;
     let Some(known) = heard.roles.get(&args.role) else {
         let message = format!("no judge has said anything of `{}` in the last {} days; nobody was asked", args.role, args.days);
         return Err(CliError::usage(message).hint("`rebut policy insights` shows of whom judges spoke; --days N looks further back"));
@@ -110,10 +111,10 @@ async fn propose(global: &GlobalArgs, args: ProposeArgs) -> Result<u8, CliError>
     let input = propose::Input { role: args.role.clone(), current: role.brief.clone(), insights: known.clone() };
     let run = run_args(&args);
     let registry = Arc::new(app.registry()?);
-    let panel = begin::panel(&app, &registry, &run, &[WRITER]).await?;
+    let panel = begin::panel(&app, &registry, &run.panel, &[WRITER]).await?;
     let config = app.config.format(propose::FORMAT.name)?;
-    let writer = panel.agents.into_iter().take(1).collect();
-    let prepared = Prepared::new(&app, registry, &run, (propose::FORMAT.name, &input, config), (writer, panel.chosen))?;
+    let writer = Panel { agents: panel.agents.into_iter().take(1).collect(), ..panel };
+    let prepared = Prepared::new(&app, registry, &run, (propose::FORMAT.name, &begin::value(&input)?, &config), writer)?;
     if let Some(code) = prepared.foresee(&app, &run).await? {
         return Ok(code);
     }

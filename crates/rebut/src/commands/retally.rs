@@ -18,7 +18,7 @@ use std::fmt::Write;
 /// `rebut retally`. Exit code 0 if somebody wins, 3 if nobody does, as after a debate.
 pub async fn run(global: &GlobalArgs, args: RetallyArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let desk = app.desk()?;
+    let desk = app.desk().await?;
     let view = desk.view(desk.find(&args.id.id).await?.id).await?;
     let is_out = |vote: &Vote| args.without.iter().any(|name| *name == vote.voter || *name == vote.agent);
     let voters =

@@ -1,7 +1,7 @@
 //! `rebut review`: from a file, standard input or a change to a review, its files and its exit code.
 
 use super::{
-    begin::{self, Prepared},
+    begin::{self, Prepared, Wanted},
     follow,
 };
 use crate::{
@@ -12,6 +12,7 @@ use crate::{
     error::CliError,
     git, output,
     paint::Paint,
+    panel::Panel,
     replacing,
 };
 use rebut_engine::{
@@ -20,6 +21,7 @@ use rebut_engine::{
     report,
     view::View,
 };
+use rebut_models::Registry;
 use std::{
     io::IsTerminal,
     path::{Path, PathBuf},
@@ -41,17 +43,14 @@ pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<u8, CliError> 
         Found::Nothing(why) => return nothing(&args, why),
     };
     let config = app.config.format(FORMAT.name)?;
-    let typed = Config::parse(&config).map_err(CliError::usage)?;
     let mut run = args.run.clone();
-    let named = if args.reviewers.is_empty() { &args.run.panel.judges } else { &args.reviewers };
-    let usual = roles(named, &typed, input.kind);
-    if !named.is_empty() {
-        run.panel.judges.clone_from(&usual);
+    if !args.reviewers.is_empty() {
+        run.panel.judges.clone_from(&args.reviewers);
     }
     let registry = Arc::new(app.registry()?);
-    let panel = begin::panel(&app, &registry, &run, &usual.iter().map(String::as_str).collect::<Vec<_>>()).await?;
-    let agents = panel.agents.into_iter().filter(|agent| is_reviewer(agent) || is_needed(&agent.role, &typed, input.kind)).collect();
-    let prepared = Prepared::new(&app, registry, &run, (FORMAT.name, &input, config), (agents, panel.chosen))?;
+    let input = begin::value(&input)?;
+    let panel = begin::cast(&app, &registry, Wanted { format: FORMAT.name, input: &input, config: &config, panel: &run.panel }).await?;
+    let prepared = Prepared::new(&app, registry, &run, (FORMAT.name, &input, &config), panel)?;
     if let Some(code) = prepared.foresee(&app, &run).await? {
         return Ok(code);
     }
@@ -61,6 +60,20 @@ pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<u8, CliError> 
     let id = running.id;
     let code = follow::follow(&app, &desk, running, &run.output).await?;
     after.finish(&app, &desk, id, code).await
+}
+
+/// The reviewers, and whoever else is needed for this text under these settings.
+pub async fn cast(app: &App, registry: &Registry, wanted: Wanted<'_>) -> Result<Panel, CliError> {
+    let config = Config::parse(wanted.config).map_err(CliError::usage)?;
+    let kind = Input::parse(wanted.input).map_err(CliError::usage)?.kind;
+    let mut args = wanted.panel.clone();
+    let usual = roles(&args.judges, &config, kind);
+    if !args.judges.is_empty() {
+        args.judges.clone_from(&usual);
+    }
+    let Panel { mut agents, chosen } = begin::panel(app, registry, &args, &usual.iter().map(String::as_str).collect::<Vec<_>>()).await?;
+    agents.retain(|agent| is_reviewer(agent) || is_needed(&agent.role, &config, kind));
+    Ok(Panel { agents, chosen })
 }
 
 /// Whether nobody is asked, and so nothing is written.

@@ -1,7 +1,7 @@
 //! `rebut solve`: from a task, or a problem of a benchmark, to code with its evidence.
 
 use super::{
-    begin::{self, Prepared},
+    begin::{self, Prepared, Wanted},
     code::applying,
 };
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
 use rebut_engine::{
     DebateId, Start,
     clean::{for_people, on_one_line},
-    formats::solve::{Config, FORMAT, Input, Phase, ROLES, least_calls},
+    formats::solve::{Config, FORMAT, Input, Phase, least_calls},
     moves::clarify::GivenAnswer,
     sandbox::{Style, Tests},
     view::View,
@@ -40,16 +40,16 @@ pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
     args.code.as_deref().map_or(Ok(()), |file| applying::check_free(file, args.force))?;
     let mut input = input(&args, &app)?;
     let config = app.config.format(FORMAT.name)?;
-    let value = serde_json::to_value(&input).map_err(|error| CliError::failed(error.to_string()))?;
+    let value = begin::value(&input)?;
     Input::parse(&value).map_err(CliError::usage)?;
     let here = &app.origin.current_dir;
     let plan = args.git.then(|| branch::Plan::check(here, args.git_file.as_deref(), &input.language)).transpose()?;
     let registry = Arc::new(app.registry()?);
-    let panel = begin::panel(&app, &registry, &args.run, &ROLES).await?;
+    let panel =
+        begin::cast(&app, &registry, Wanted { format: FORMAT.name, input: &value, config: &config, panel: &args.run.panel }).await?;
     (FORMAT.check)(&value, &config, &panel.agents).map_err(CliError::usage)?;
     look_for_lessons(&app, &registry, &args, &config, &mut input).await?;
-    let prepared = Prepared::new(&app, registry, &args.run, (FORMAT.name, &input, config), (panel.agents, panel.chosen))?;
-    check_calls(&prepared.start)?;
+    let prepared = Prepared::new(&app, registry, &args.run, (FORMAT.name, &begin::value(&input)?, &config), panel)?;
     if let Some(code) = prepared.foresee(&app, &args.run).await? {
         return Ok(code);
     }
@@ -96,7 +96,7 @@ async fn look_for_lessons(
 }
 
 /// Refuses a cap under which nobody's code can ever come.
-fn check_calls(start: &Start) -> Result<(), CliError> {
+pub fn check_calls(start: &Start) -> Result<(), CliError> {
     let least = least_calls(&start.input, &start.config, &start.agents).map_err(CliError::usage)?;
     match start.limits.and_then(|limits| limits.caps.calls).filter(|cap| *cap < least) {
         None => Ok(()),
@@ -187,7 +187,7 @@ fn of_problem(input: Input, problem: Problem, args: &SolveArgs) -> Result<Input,
 }
 
 /// Tests in which there can be none are refused before anybody is asked. Where this machine cannot look, the debate goes on without that.
-async fn check_tests(input: &Input, quiet: bool) -> Result<(), CliError> {
+pub async fn check_tests(input: &Input, quiet: bool) -> Result<(), CliError> {
     let sandbox = crate::app::sandbox()?;
     for (which, text, style) in [("tests", &input.tests, input.style), ("hidden tests", &input.hidden_tests, input.hidden_style)] {
         if text.is_empty() {

@@ -1,47 +1,80 @@
-//! `cancel`, `approve`, `reject`, `answer`, `mark`, `note`: what a person says to a debate.
+//! `gates`, `cancel`, `approve`, `reject`, `answer`, `mark`, `note`: what a person says to a debate.
 
 use crate::{
     app::{App, user},
-    cli::{AnswerArgs, CancelArgs, GateArgs, GlobalArgs, MarkArgs, NoteArgs},
+    cli::{AnswerArgs, CancelArgs, GateArgs, GlobalArgs, JsonArg, MarkArgs, NoteArgs},
+    debates::Debates,
     error::CliError,
+    output,
+    paint::Paint,
+    text,
 };
-use rebut_engine::event::GateDecided;
+use rebut_engine::{
+    clean::{on_one_line, shortened},
+    store::Status,
+};
+use serde_json::json;
 
 /// `rebut cancel`.
 pub async fn cancel(global: &GlobalArgs, args: CancelArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
-    let id = desk.find(&args.id.id).await?.id;
-    desk.cancel(id, &user(), &args.reason).await?;
+    let debates = Debates::open(&App::open(global, &[])?).await?;
+    let id = debates.find(&args.id.id).await?;
+    debates.cancel(id, &args.reason).await?;
     eprintln!("cancelled {}", id.short());
+    Ok(0)
+}
+
+/// `rebut gates`: every gate that waits, over all debates.
+pub async fn gates(global: &GlobalArgs, args: JsonArg) -> Result<u8, CliError> {
+    let debates = Debates::open(&App::open(global, &[])?).await?;
+    let mut open = Vec::new();
+    for session in debates.sessions(Some(Status::Running), 0).await? {
+        if let Some(gate) = debates.open_gate(session.id).await? {
+            open.push((session, gate));
+        }
+    }
+    if args.json {
+        let rows: Vec<_> =
+            open.iter().map(|(session, gate)| json!({"debate_id": session.id, "topic": session.topic, "gate": gate})).collect();
+        output::print_json(&rows)?;
+        return Ok(0);
+    }
+    if open.is_empty() {
+        eprintln!("no debate waits at a gate");
+    }
+    let paint = Paint::stdout(global.color);
+    for (session, gate) in &open {
+        let (id, topic) = (session.id.short().to_string(), on_one_line(&session.topic));
+        output::print(&format!("{}  {}\n  waits {}\n", paint.strong(&id), shortened(&topic, 70), text::gate_lines(gate, &id)))?;
+    }
     Ok(0)
 }
 
 /// `rebut approve` and `rebut reject`: decides the gate at which a debate waits.
 pub async fn decide(global: &GlobalArgs, args: GateArgs, approved: bool) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
-    let id = desk.find(&args.id.id).await?.id;
-    let Some(open) = desk.view(id).await?.open_gate else {
+    let debates = Debates::open(&App::open(global, &[])?).await?;
+    let id = debates.find(&args.id.id).await?;
+    let Some(open) = debates.open_gate(id).await? else {
         let message = format!("debate {} waits at no gate", id.short());
         return Err(CliError::usage(message).hint("`rebut show ID` tells where it stands"));
     };
-    let decision = GateDecided { gate: open.gate.clone(), approved, by: user(), reason: args.reason };
-    desk.decide(id, decision, Some(open.content)).await?;
+    debates.decide(id, &open, approved, args.reason).await?;
     eprintln!("{} `{}`", if approved { "approved" } else { "rejected" }, open.gate);
     Ok(0)
 }
 
 /// `rebut answer`.
 pub async fn answer(global: &GlobalArgs, args: AnswerArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
-    let id = desk.find(&args.id.id).await?.id;
-    let option = desk.answer(id, &args.option, &args.reason, &user()).await?;
+    let debates = Debates::open(&App::open(global, &[])?).await?;
+    let id = debates.find(&args.id.id).await?;
+    let option = debates.answer(id, &args.option, &args.reason).await?;
     eprintln!("recorded: {option}");
     Ok(0)
 }
 
 /// `rebut mark`.
 pub async fn mark(global: &GlobalArgs, args: MarkArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
+    let desk = App::open(global, &[])?.desk().await?;
     let id = desk.find(&args.id.id).await?.id;
     let option = desk.mark(id, &args.option, &args.reason, &user()).await?;
     eprintln!("marked: {option} turned out right");
@@ -50,9 +83,9 @@ pub async fn mark(global: &GlobalArgs, args: MarkArgs) -> Result<u8, CliError> {
 
 /// `rebut note`.
 pub async fn note(global: &GlobalArgs, args: NoteArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk()?;
-    let id = desk.find(&args.id.id).await?.id;
-    desk.note(id, &args.text, &user()).await?;
+    let debates = Debates::open(&App::open(global, &[])?).await?;
+    let id = debates.find(&args.id.id).await?;
+    debates.note(id, &args.text).await?;
     eprintln!("noted; the next round of {} hears it", id.short());
     Ok(0)
 }

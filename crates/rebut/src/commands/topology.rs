@@ -19,7 +19,7 @@ pub async fn run(global: &GlobalArgs, args: TopologyArgs) -> Result<u8, CliError
     let app = App::open(global, &[])?;
     let shown = match &args.id {
         Some(id) => {
-            let desk = app.desk()?;
+            let desk = app.desk().await?;
             let view = desk.view(desk.find(id).await?.id).await?;
             if view.started.as_ref().is_none_or(|started| started.config.get("topology").is_none()) {
                 let message = "this debate has no topology: its format alone says who hears whom";

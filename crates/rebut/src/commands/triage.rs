@@ -84,5 +84,5 @@ async fn ask(app: &App, model: &str, budget: Budget, input: &Input) -> Result<Ar
         initiated_by: user(),
         ..Start::default()
     };
-    Ok(app.desk()?.run(start).await?.1)
+    Ok(app.desk().await?.run(start).await?.1)
 }

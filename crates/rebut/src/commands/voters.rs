@@ -33,7 +33,7 @@ struct Voters {
 
 /// `rebut voters`.
 pub async fn run(global: &GlobalArgs, args: JsonArg) -> Result<u8, CliError> {
-    let kept = history(&App::open(global, &[])?.desk()?).await?;
+    let kept = history(&App::open(global, &[])?.desk().await?).await?;
     let (rows, worth) = kept.table();
     let debates = kept.debates();
     if args.json {

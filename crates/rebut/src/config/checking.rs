@@ -31,6 +31,7 @@ impl Config {
         let caps = Caps { cost_usd: self.budget.max_cost, ..Caps::default() };
         problems.extend(caps.problem().map(|problem| format!("[budget] max_cost: {problem}")));
         problems.extend(self.hook.check().err());
+        problems.extend(self.server.check().err());
         problems
     }
 }

@@ -1,6 +1,6 @@
 //! The form of `rebut.toml`. Unknown keys are errors.
 
-use super::HookSection;
+use super::{HookSection, ServerSection};
 use crate::budget::Span;
 use rebut_engine::{
     agent::Effort,
@@ -37,6 +37,8 @@ pub struct ConfigFile {
     pub context: ContextSection,
     /// What happens when a coding agent calls.
     pub hook: HookSection,
+    /// What a server allows and keeps.
+    pub server: ServerSection,
     /// Settings of decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decide: Option<Partial<decide::Config>>,
@@ -146,6 +148,9 @@ pub struct Defaults {
     /// Where debates are kept: a directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
+    /// Where debates are kept instead: `postgres://USER:PASSWORD@HOST:PORT/NAME`. Only in your own file, never in a project's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub database: Option<String>,
     /// Calls under way at one provider at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls_per_provider: Option<usize>,

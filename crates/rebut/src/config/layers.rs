@@ -88,6 +88,18 @@ pub fn merge(under: &mut toml::Table, over: toml::Table) {
     }
 }
 
+/// Puts settings over others: sections key by key, all else as a whole.
+pub fn merge_json(under: &mut serde_json::Map<String, serde_json::Value>, over: &serde_json::Map<String, serde_json::Value>) {
+    for (key, value) in over {
+        match (under.get_mut(key), value) {
+            (Some(serde_json::Value::Object(below)), serde_json::Value::Object(above)) => merge_json(below, above),
+            _ => {
+                under.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
 /// The caps of all files, and which of them two files set.
 pub fn budget(layers: &[Layer]) -> Result<(BudgetSection, Vec<&'static str>), CliError> {
     let (mut joined, mut shared) = (BudgetSection::default(), Vec::new());
@@ -116,6 +128,15 @@ pub fn override_table(text: &str) -> Result<toml::Table, CliError> {
     let text = toml::to_string(&table).map_err(|error| CliError::usage(error.to_string()))?;
     check(None, &text)?;
     Ok(table)
+}
+
+/// Changes from the command line as one table, each checked by itself.
+pub fn override_tables(texts: &[String]) -> Result<toml::Table, CliError> {
+    let mut all = toml::Table::new();
+    for text in texts {
+        merge(&mut all, with_long_names(override_table(text)?));
+    }
+    Ok(all)
 }
 
 /// The typed form of a table.
@@ -157,7 +178,17 @@ fn check_setting(format: &str, key: &str, value: toml::Value) -> Result<Result<(
 }
 
 fn in_file(path: &Path, error: &toml::de::Error) -> CliError {
-    CliError::usage(format!("{}: {}", path.display(), with_suggestion(&error.to_string()))).hint("`rebut schema config` shows every key")
+    let message = hidden_urls(&with_suggestion(&error.to_string()));
+    CliError::usage(format!("{}: {message}", path.display())).hint("`rebut schema config` shows every key")
+}
+
+/// A line that is quoted from a file, without the URL of a database: it holds a password.
+fn hidden_urls(message: &str) -> String {
+    let hidden = |line: &str| match line.find("postgres://").or(line.find("postgresql://")) {
+        Some(at) => format!("{}postgres://…", &line[..at]),
+        None => line.to_owned(),
+    };
+    message.lines().map(hidden).collect::<Vec<_>>().join("\n")
 }
 
 fn toml_message(error: &toml::de::Error) -> String {
@@ -165,7 +196,7 @@ fn toml_message(error: &toml::de::Error) -> String {
 }
 
 /// Adds the nearest known key to an "unknown field" message.
-fn with_suggestion(message: &str) -> String {
+pub fn with_suggestion(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let Some(unknown) = quoted.next().filter(|_| message.contains("unknown field")) else { return message.trim_end().to_owned() };
     match nearest(unknown, quoted) {

@@ -5,11 +5,13 @@ mod checking;
 mod file;
 mod hook;
 mod layers;
+mod server;
 mod trust;
 
-pub use file::{BudgetSection, ConfigFile, ContextSection, Defaults, Member, PanelSection};
+pub use file::{BudgetSection, ConfigFile, ContextSection, Defaults, Member, PanelSection, Partial};
 pub use hook::HookSection;
-pub use layers::{Layer, Origin};
+pub use layers::{Layer, Origin, override_tables};
+pub use server::ServerSection;
 
 use crate::error::CliError;
 use rebut_engine::formats::{FORMATS, decide};
@@ -38,6 +40,8 @@ pub struct Config {
     pub deny: Vec<String>,
     /// What happens when a coding agent calls.
     pub hook: HookSection,
+    /// What a server allows and keeps.
+    pub server: ServerSection,
     formats: toml::Table,
 }
 
@@ -69,6 +73,7 @@ impl Config {
             capped_twice,
             deny: file.context.deny,
             hook: file.hook,
+            server: file.server,
             formats: FORMATS.iter().filter_map(|format| Some((format.name.to_owned(), merged.get(format.name)?.clone()))).collect(),
         })
     }
@@ -79,6 +84,18 @@ impl Config {
         serde_json::to_value(table).map_err(|error| CliError::failed(error.to_string()))
     }
 
+    /// The settings of a format with some of them changed, checked as those of a file are.
+    pub fn format_with(&self, name: &str, changes: &serde_json::Map<String, Value>) -> Result<Value, CliError> {
+        let mut config = self.format(name)?;
+        if let Some(settings) = config.as_object_mut() {
+            layers::merge_json(settings, changes);
+        }
+        let rules =
+            FORMATS.iter().find(|format| format.name == name).ok_or_else(|| CliError::usage(format!("there is no format `{name}`")))?;
+        (rules.check_config)(&config).map_err(|problem| CliError::usage(layers::with_suggestion(&problem)))?;
+        Ok(config)
+    }
+
     /// The settings of decide, typed and checked.
     pub fn decide(&self) -> Result<decide::Config, CliError> {
         decide::Config::parse(&self.format("decide")?).map_err(CliError::usage)
@@ -87,13 +104,17 @@ impl Config {
     /// Everything as TOML, for `config show`.
     pub fn to_toml(&self) -> Result<String, CliError> {
         let file = ConfigFile {
-            defaults: self.defaults.clone(),
+            defaults: Defaults {
+                database: self.defaults.database.as_deref().map(rebut_store::shown_postgres_url),
+                ..self.defaults.clone()
+            },
             panels: self.panels.clone(),
             providers: self.providers.clone(),
             clis: self.clis.clone(),
             budget: self.budget.clone(),
             context: ContextSection { deny: self.deny.clone() },
             hook: self.hook.clone(),
+            server: self.server.clone(),
             ..ConfigFile::default()
         };
         let mut table = toml::Table::try_from(file).map_err(|error| CliError::failed(error.to_string()))?;

@@ -26,6 +26,15 @@ pub fn check(layers: &[Layer], origin: &Origin) -> Result<(), CliError> {
             let hint = "a project's file must not have reviews run, and paid for, whenever a coding agent works in it";
             return Err(CliError::usage(message).hint(hint));
         }
+        if layer.table.contains_key("server") {
+            let message = format!("{}: [server] is for your own configuration file only", layer.path.display());
+            let hint = "a project's file must not say which models a server may be asked for, nor which debates it removes; --config FILE names one for a server";
+            return Err(CliError::usage(message).hint(hint));
+        }
+        if project.defaults.database.is_some() {
+            let message = format!("{}: database under [defaults] is for your own configuration file only", layer.path.display());
+            return Err(CliError::usage(message).hint("a project's file must not choose the server that your debates are sent to"));
+        }
         check_embeddings(layer, &project, layers.iter().filter(|layer| !layer.is_project).find_map(embeddings))?;
         for (name, data) in &project.providers {
             check_provider(name, data, &user).map_err(|(key, host)| {

@@ -111,6 +111,11 @@ pub fn clean_up_after_others(app: &App) {
     }
 }
 
+/// Whether the versions of a debate go to a branch.
+pub fn is_kept(home: &Path, id: DebateId) -> bool {
+    Note::path(home, id).exists()
+}
+
 /// Who commits.
 pub struct Recorder {
     id: DebateId,

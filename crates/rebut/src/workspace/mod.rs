@@ -10,7 +10,6 @@ pub use names::{persona_files, slug, speaker_names};
 use crate::{app::App, cli::OutputArgs, commands::follow, error::CliError, output::write};
 use guard::{ContextFiles, Guarded};
 use rebut_engine::{DebateId, Desk, Running, clean::for_people, formats::challenge, model::Models, view::View};
-use rebut_store::SqliteStore;
 use std::{
     path::{Component, Path, PathBuf},
     sync::Arc,
@@ -63,12 +62,12 @@ impl Workspace {
     }
 
     /// A desk whose models check each challenger's context file before it is asked.
-    pub fn desk(&self, app: &App, view: &View) -> Result<Desk, CliError> {
+    pub async fn desk(&self, app: &App, view: &View) -> Result<Desk, CliError> {
         let registry = Arc::new(app.registry()?);
-        let store = SqliteStore::open(&app.place.database())?;
+        let store = app.store().await?;
         let started = view.started.as_ref().ok_or_else(|| CliError::failed("the debate has no beginning"))?;
         let pinned = Pinned { agents: &started.agents, config: &started.config };
-        app.desk_over(Arc::new(store), &registry, self.guarded(registry.clone(), &pinned))
+        app.desk_over(store, &registry, self.guarded(registry.clone(), &pinned))
     }
 
     /// The same models, each challenger held to its context file.

@@ -20,6 +20,8 @@ mod later;
 mod learning;
 mod panels;
 mod policy;
+#[cfg(target_os = "linux")]
+mod postgres;
 mod processes;
 mod rebut;
 mod refused;
@@ -29,10 +31,13 @@ mod retally;
 mod review;
 mod sandbox;
 mod sandbox_test;
+mod serve;
+mod served;
 mod signals;
 mod solve;
 #[cfg(target_os = "linux")]
 mod solve_killed;
+mod telemetry;
 mod usage;
 mod vote;
 mod wisdom;

@@ -86,7 +86,7 @@ async fn suite(global: &GlobalArgs, suite: &Suite, args: &SuiteArgs) -> Result<u
     if debates && args.out.is_none() && !global.quiet {
         eprintln!("results are not kept; with --out DIR a bench that is interrupted goes on where it was");
     }
-    let desk = if debates { Some(app.desk()?) } else { None };
+    let desk = if debates { Some(app.desk().await?) } else { None };
     let mut runner = Runner::new(&app, desk, sandbox, args, Budget::new(&args.budget, &app.config.budget), book);
     let end = runner.run(&cells).await?;
     let ids: Vec<&str> = problems.iter().map(|problem| problem.id.as_str()).collect();
@@ -170,7 +170,7 @@ const SAMPLES: u32 = 5;
 async fn who_writes(app: &App, args: &SuiteArgs, debated: &Debated) -> Result<(Vec<Agent>, Value), CliError> {
     let (registry, format) = (app.registry()?, debated.format);
     let run = RunArgs { panel: args.panel.clone(), ..RunArgs::default() };
-    let panel = begin::panel(app, &registry, &run, debated.usual).await?;
+    let panel = begin::panel(app, &registry, &run.panel, debated.usual).await?;
     let mut config = app.config.format(format)?;
     if format == poll::FORMAT.name {
         let is_alone = panel.agents.len() == 1 && config.get("answers") == Some(&0.into());

@@ -8,13 +8,14 @@ use crate::{
     commands::sandbox::Held,
     error::CliError,
     panel,
+    place::Kept,
 };
 use rebut_engine::{
     family::{families, only_family, planned},
     model::Models,
 };
 use rebut_models::{Registry, Server, http::WireKind, registry::EndpointInfo};
-use rebut_store::SqliteStore;
+use rebut_store::{PostgresStore, SqliteStore};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -119,6 +120,9 @@ pub struct Priced {
 #[derive(Debug, Serialize)]
 pub struct Store {
     pub dir: PathBuf,
+    /// The server that has the database, without a password; left out when it is a file in the directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// Why they cannot be kept there; null when they can.
     pub problem: Option<String>,
     /// The public key that seals journals here; null when there is none.
@@ -131,7 +135,9 @@ impl Store {
         if self.problem.is_some() {
             return;
         }
-        self.problem = match SqliteStore::open(&app.place.database()) {
+        // A server looks after its own disk.
+        let Kept::File(path) = app.place.kept() else { return };
+        self.problem = match SqliteStore::open(&path) {
             Ok(store) => store.check().await.err(),
             Err(error) => Some(error),
         }
@@ -159,7 +165,7 @@ impl Findings {
             panel,
             prices: priced.map(|it| Priced { provider: it.name.to_owned(), priced_on: it.priced_on.map(str::to_owned) }).collect(),
             config: app.config.layers.iter().map(|layer| layer.path.clone()).collect(),
-            store: store_of(app),
+            store: store_of(app).await,
             sandbox: Held::prove(&app::sandbox()?).await,
             models: found.candidates,
             nameless: found.nameless,
@@ -242,11 +248,16 @@ fn panel_of(app: &App, registry: &Registry, available: Found) -> Panel {
     }
 }
 
-fn store_of(app: &App) -> Store {
-    let problem = SqliteStore::open(&app.place.database()).err().map(|error| error.to_string());
+async fn store_of(app: &App) -> Store {
+    let opened = match app.place.kept() {
+        Kept::File(path) => SqliteStore::open(&path).map(drop),
+        Kept::Server(url) => PostgresStore::connect(&url).await.map(drop),
+    };
+    let problem = opened.err().map(|error| error.to_string());
     let seal = app.place.seal();
     Store {
         dir: app.place.dir().to_owned(),
+        server: app.place.shown_server(),
         problem: problem.or_else(|| seal.as_ref().err().map(ToString::to_string)),
         seal: seal.ok().map(|seal| seal.public().to_owned()),
     }

@@ -6,7 +6,8 @@ use rebut_models::cli;
 /// The commands, the most useful first.
 pub fn commands(findings: &Findings) -> Vec<String> {
     let mut all = Vec::new();
-    if findings.store.problem.is_some() {
+    // What is wrong with a server is said with the problem; no command of this machine mends it.
+    if findings.store.problem.is_some() && findings.store.server.is_none() {
         let (dir, database) = (&findings.store.dir, findings.store.dir.join("rebut.db"));
         let name = |path: &std::path::Path| quoted(&path.display().to_string());
         all.push(match (database.is_file(), dir.is_dir() || !dir.exists()) {

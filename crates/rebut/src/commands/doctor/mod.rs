@@ -12,7 +12,7 @@ use crate::{
     output,
     paint::Paint,
 };
-use findings::Findings;
+pub use findings::Findings;
 use rebut_engine::outcome::Ending;
 
 /// `rebut doctor`.

@@ -136,8 +136,8 @@ fn prices(findings: &Findings, paint: Paint) -> Vec<String> {
 
 fn data(findings: &Findings, paint: Paint) -> Vec<String> {
     let store = &findings.store;
-    let dir = store.dir.display();
-    let first = store.problem.as_ref().map_or_else(|| dir.to_string(), |problem| format!("{dir}: {}", paint.bad(problem)));
+    let place = store.server.clone().unwrap_or_else(|| store.dir.display().to_string());
+    let first = store.problem.as_ref().map_or_else(|| place.clone(), |problem| format!("{place}: {}", paint.bad(problem)));
     std::iter::once(first).chain(store.seal.as_ref().map(|seal| format!("sealed by {seal}"))).collect()
 }
 

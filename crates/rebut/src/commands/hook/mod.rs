@@ -13,6 +13,7 @@ use crate::{
     config::HookSection,
     error::CliError,
     git, output,
+    panel::Panel,
 };
 use hosts::{Host, Moment, moment};
 use rebut_engine::{
@@ -171,7 +172,7 @@ async fn review(app: &App, hook: &HookSection, input: &Input) -> Result<Option<R
         ..RunArgs::default()
     };
     let registry = Arc::new(app.registry()?);
-    let panel = begin::panel(app, &registry, &run, &[]).await?;
+    let panel = begin::panel(app, &registry, &run.panel, &[]).await?;
     let agents: Vec<_> = panel.agents.into_iter().filter(is_reviewer).collect();
     if hook.model.is_none() && agents.iter().any(|agent| &*agent.model == "rehearsal") {
         return Err(
@@ -179,7 +180,7 @@ async fn review(app: &App, hook: &HookSection, input: &Input) -> Result<Option<R
         );
     }
     let config = app.config.format(FORMAT.name)?;
-    let prepared = Prepared::new(app, registry, &run, (FORMAT.name, input, config), (agents, panel.chosen))?;
+    let prepared = Prepared::new(app, registry, &run, (FORMAT.name, &begin::value(input)?, &config), Panel { agents, ..panel })?;
     let desk = prepared.desk(app).await?;
     let (id, outcome) = desk.run(prepared.start).await?;
     if outcome.outcome != Ending::Completed {

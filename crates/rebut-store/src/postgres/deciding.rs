@@ -1,0 +1,152 @@
+//! Which works of a batch may be written, given what the database holds under their locks. Pure.
+
+use crate::ledger::Work;
+use rebut_engine::{
+    DebateId,
+    store::{Append, Claim, StoreError},
+};
+use std::collections::HashMap;
+use uuid::Uuid;
+
+/// What is known about the debates of a batch. Deciding moves it on as if the works were written.
+#[derive(Default)]
+pub(super) struct Facts {
+    debates: HashMap<DebateId, Fact>,
+}
+
+/// What the database holds of one debate.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Fact {
+    /// How many events there are.
+    pub(super) count: u64,
+    /// Whether anything else is there.
+    pub(super) kept: bool,
+    /// Who runs it.
+    pub(super) claim: Option<Claimed>,
+}
+
+/// A lease.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Claimed {
+    /// Whose.
+    pub(super) node: Uuid,
+    /// The same in words.
+    pub(super) holder: String,
+    /// Whether it has not expired.
+    pub(super) is_living: bool,
+}
+
+impl Facts {
+    /// What was found.
+    pub(super) fn new(found: impl IntoIterator<Item = (DebateId, Fact)>) -> Self {
+        Self { debates: found.into_iter().collect() }
+    }
+
+    /// For each work, in order, whether `me` may write it.
+    pub(super) fn decide(&mut self, works: &[Work], me: Uuid) -> Vec<Result<(), StoreError>> {
+        works.iter().map(|work| self.take(work, me)).collect()
+    }
+
+    fn take(&mut self, work: &Work, me: Uuid) -> Result<(), StoreError> {
+        match work {
+            Work::Append(append) => self.debate(append.debate).append(append, me),
+            Work::Redact(tombstone, append) => {
+                let fact = self.debate(append.debate);
+                if fact.count == 0 {
+                    return Err(StoreError::NotFound(append.debate.to_string()));
+                }
+                fact.check(append, me)?;
+                if tombstone.debate != append.debate || tombstone.seq == 0 || tombstone.seq > fact.count {
+                    return Err(StoreError::NotFound(format!("event {} of {}", tombstone.seq, append.debate)));
+                }
+                fact.append(append, me)
+            }
+            Work::Remove(debate) => match std::mem::take(self.debate(*debate)) {
+                Fact { count: 0, kept: false, claim: None } => Err(StoreError::NotFound(debate.to_string())),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    fn debate(&mut self, debate: DebateId) -> &mut Fact {
+        self.debates.entry(debate).or_default()
+    }
+}
+
+impl Fact {
+    fn append(&mut self, append: &Append, me: Uuid) -> Result<(), StoreError> {
+        self.check(append, me)?;
+        self.count += append.records.len() as u64;
+        self.kept |= append.session.is_some() || append.checkpoint.is_some() || !append.turns.is_empty();
+        match append.claim {
+            Claim::Keep | Claim::Hold => {}
+            Claim::Take => self.claim = Some(Claimed { node: me, holder: String::new(), is_living: true }),
+            Claim::Release => self.claim = None,
+        }
+        Ok(())
+    }
+
+    /// Everything that can refuse an append.
+    fn check(&self, append: &Append, me: Uuid) -> Result<(), StoreError> {
+        let debate = append.debate;
+        for (record, expected) in append.records.iter().zip(append.after + 1..) {
+            if record.seq != expected || record.debate != debate {
+                let error = format!("record {} of {} was sent as number {expected} of {debate}", record.seq, record.debate);
+                return Err(StoreError::Failed(error));
+            }
+        }
+        let other = self.claim.as_ref().filter(|claim| claim.node != me);
+        let living = other.filter(|claim| claim.is_living);
+        match append.claim {
+            Claim::Take if let Some(claim) = living => return Err(StoreError::Held { debate, by: claim.holder.clone() }),
+            // The end of a debate is written by whoever runs it, as everything before.
+            Claim::Release if let Some(claim) = living => return Err(StoreError::Lost { debate, by: claim.holder.clone() }),
+            // An expired lease that nobody took is still ours; one that is gone was taken and given up by another.
+            Claim::Hold if self.claim.is_none() || other.is_some() => {
+                let by = other.map_or_else(|| "another process, which has let go of it since".to_owned(), |claim| claim.holder.clone());
+                return Err(StoreError::Lost { debate, by });
+            }
+            _ => {}
+        }
+        if self.count == append.after { Ok(()) } else { Err(StoreError::Conflict { debate, count: self.count }) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_decides_who_may_write() {
+        let (me, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let debate = DebateId::new();
+        let by = || "another node".to_owned();
+        let lease = |node, is_living| Some(Claimed { node, holder: by(), is_living });
+        let (held, lost) = (Err(StoreError::Held { debate, by: by() }), Err(StoreError::Lost { debate, by: by() }));
+        let gone = Err(StoreError::Lost { debate, by: "another process, which has let go of it since".to_owned() });
+        // The lease, then what comes of: take, hold, release, keep.
+        let rows = [
+            (None, [Ok(()), gone, Ok(()), Ok(())]),
+            (lease(me, true), [Ok(()), Ok(()), Ok(()), Ok(())]),
+            (lease(me, false), [Ok(()), Ok(()), Ok(()), Ok(())]),
+            (lease(other, true), [held, lost.clone(), lost.clone(), Ok(())]),
+            (lease(other, false), [Ok(()), lost, Ok(()), Ok(())]),
+        ];
+        for (claim, expected) in rows {
+            let answers = [Claim::Take, Claim::Hold, Claim::Release, Claim::Keep].map(|wanted| {
+                let mut facts = Facts::new([(debate, Fact { claim: claim.clone(), ..Fact::default() })]);
+                facts.decide(&[Work::Append(Append { claim: wanted, ..Append::new(debate, 0) })], me).remove(0)
+            });
+            assert_eq!(answers, expected, "{claim:?}");
+        }
+    }
+
+    #[test]
+    fn works_of_a_batch_see_those_before_them() {
+        let debate = DebateId::new();
+        let append = |after, claim| Work::Append(Append { claim, ..Append::new(debate, after) });
+        let works = [append(0, Claim::Hold), append(0, Claim::Take), append(0, Claim::Hold), Work::Remove(debate), Work::Remove(debate)];
+        let answers = Facts::default().decide(&works, Uuid::from_u128(1));
+        assert!(matches!(answers[..], [Err(StoreError::Lost { .. }), Ok(()), Ok(()), Ok(()), Err(StoreError::NotFound(_))]), "{answers:?}");
+    }
+}

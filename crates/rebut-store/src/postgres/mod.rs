@@ -1,0 +1,167 @@
+//! The store over PostgreSQL: several nodes share one database. Each debate is leased to one of them, and each hears what the others append.
+
+mod address;
+mod deciding;
+mod leases;
+mod listening;
+mod pool;
+mod rows;
+mod schema;
+mod script;
+mod script_derived;
+mod transaction;
+mod trouble;
+mod writer;
+
+pub use address::{is_url, password, shown};
+
+use crate::ledger::Work;
+use address::Address;
+use leases::Task;
+use listening::Heard;
+use pool::{Pool, value};
+use rebut_engine::{
+    DebateId,
+    projection::Tables,
+    record::Record,
+    seal::Checkpoint,
+    store::{Append, Changed, Filter, Session, Store, StoreError},
+};
+use script::uuid;
+use std::{
+    sync::{Arc, OnceLock, atomic::AtomicBool},
+    time::Duration,
+};
+use tokio_postgres::{Row, types::Type};
+use uuid::Uuid;
+use writer::Writer;
+
+/// The first half of every advisory lock of ours.
+const LOCKS: i32 = 0x7265_6275;
+
+/// Journals in a PostgreSQL database, which several processes may use. Must be used inside a tokio runtime.
+pub struct PostgresStore {
+    node: Arc<Node>,
+    pool: Arc<Pool>,
+    writer: Writer,
+    heard: Arc<Heard>,
+    listener: OnceLock<Task>,
+    _renewal: Task,
+}
+
+/// How the store behaves.
+#[derive(Clone, Debug)]
+pub struct PostgresOptions {
+    /// How long the debates of a node that is not heard of stay its own.
+    pub lease: Duration,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self { lease: Duration::from_secs(15) }
+    }
+}
+
+/// This process as the database knows it.
+struct Node {
+    /// New for every store that is opened, so a lease is never mistaken for an earlier process's.
+    id: Uuid,
+    words: String,
+    lease: Duration,
+    /// Whether it ever took a debate.
+    runs: AtomicBool,
+    address: Arc<Address>,
+}
+
+impl PostgresStore {
+    /// Connects to `postgres://USER:PASSWORD@HOST:PORT/NAME` and brings its schema up to date.
+    pub async fn connect(url: &str) -> Result<Self, StoreError> {
+        Self::connect_with(url, PostgresOptions::default()).await
+    }
+
+    /// The same, with options.
+    pub async fn connect_with(url: &str, options: PostgresOptions) -> Result<Self, StoreError> {
+        let address = Arc::new(Address::parse(url)?);
+        let client = address.connect().await?;
+        schema::prepare(&client, address.shown()).await?;
+        let host = whoami::hostname().unwrap_or_else(|_| "an unknown host".to_owned());
+        let words = format!("process {} on {host}", std::process::id());
+        let runs = AtomicBool::new(false);
+        let node = Arc::new(Node { id: Uuid::new_v4(), words, lease: options.lease, runs, address: address.clone() });
+        let pool = Arc::new(Pool::new(address));
+        Ok(Self {
+            writer: Writer::start(node.clone(), client),
+            heard: Arc::new(Heard::default()),
+            listener: OnceLock::new(),
+            _renewal: Task::start(leases::renew(pool.clone(), node.clone())),
+            node,
+            pool,
+        })
+    }
+
+    async fn of_debate(&self, sql: &str, debate: DebateId) -> Result<Vec<Row>, StoreError> {
+        self.pool.ask(sql, &[value(uuid(debate), Type::UUID)]).await
+    }
+}
+
+/// Reads each row; the first that cannot be read is named by its number.
+fn read<T>(debate: DebateId, rows: &[Row], one: impl Fn(&Row) -> Result<T, rows::Bad>) -> Result<Vec<T>, StoreError> {
+    let read = |row| one(row).map_err(|why| StoreError::Unreadable { debate, seq: rows::count(row, 0).unwrap_or(0), why });
+    rows.iter().map(read).collect()
+}
+
+#[async_trait::async_trait]
+impl Store for PostgresStore {
+    async fn append(&self, append: Append) -> Result<(), StoreError> {
+        self.writer.work(Work::Append(append)).await
+    }
+
+    async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError> {
+        let values = [value(uuid(debate), Type::UUID), value(crate::rows::int(after), Type::INT8)];
+        let rows = self.pool.ask(rows::EVENTS, &values).await?;
+        read(debate, &rows, |row| rows::record(debate, row))
+    }
+
+    async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {
+        read(debate, &self.of_debate(rows::CHECKPOINTS, debate).await?, rows::checkpoint)
+    }
+
+    async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
+        let Some(question) = rows::sessions(filter) else { return Ok(Vec::new()) };
+        let found = self.pool.ask(&question.sql, &question.values).await?;
+        let failed = |why| StoreError::Failed(format!("reading the sessions: {why}"));
+        found.iter().map(|row| rows::session(row).map_err(failed)).collect()
+    }
+
+    async fn tables(&self, debate: DebateId) -> Result<Tables, StoreError> {
+        Ok(Tables {
+            code: read(debate, &self.of_debate(rows::CODE, debate).await?, rows::code)?,
+            turns: read(debate, &self.of_debate(rows::LISTS, debate).await?, rows::lists)?,
+        })
+    }
+
+    async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {
+        self.writer.work(Work::Redact(Box::new(tombstone), append)).await
+    }
+
+    async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
+        self.writer.work(Work::Remove(debate)).await
+    }
+
+    async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
+        leases::runner(&self.pool, &self.node, debate).await
+    }
+
+    async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
+        self.listener.get_or_init(|| Task::start(listening::listen(self.node.clone(), self.heard.clone())));
+        self.heard.changed().await
+    }
+
+    fn may_be_unreachable(&self) -> bool {
+        true
+    }
+
+    async fn abandoned(&self, most: usize) -> Result<Vec<DebateId>, StoreError> {
+        leases::abandoned(&self.pool, &self.node, most).await
+    }
+}

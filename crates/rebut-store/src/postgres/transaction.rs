@@ -1,0 +1,115 @@
+//! One transaction: the debates are locked and looked at, it is decided which works may be written, and those are.
+
+use super::{
+    LOCKS, Node,
+    deciding::{Claimed, Fact, Facts},
+    pool::{borrowed, value},
+    rows,
+    script::{Statement, script, uuid},
+};
+use crate::ledger::Work;
+use rebut_engine::{DebateId, store::StoreError};
+use std::{future::poll_fn, pin::Pin, task::Poll};
+use tokio_postgres::{
+    Client, Error, Row,
+    types::{ToSql, Type},
+};
+
+/// Into how many locks the debates are divided. A debate of its own lock each would need as much of the server's memory as a batch has debates.
+const STRIPES: u32 = 1024;
+
+/// Does all works that may be done, and says which. An error means that nothing was written, or that nobody knows.
+pub(super) async fn transact(client: &Client, node: &Node, works: &[Work]) -> Result<Vec<Result<(), StoreError>>, Error> {
+    let power = works.iter().any(Work::needs_power);
+    // The server may crash while we live and rely on what it acknowledged, so no commit goes without its disk. What a power cut must not
+    // take waits for its standby too, where one is configured; and as the log is a prefix, it takes all earlier ones with it.
+    let begin = if power { "BEGIN; SET LOCAL synchronous_commit = on" } else { "BEGIN; SET LOCAL synchronous_commit = local" };
+    let debates: Vec<DebateId> = works.iter().map(debate_of).collect();
+    let locks = [value(LOCKS, Type::INT4), value(stripes(&debates), Type::INT4_ARRAY)];
+    let locks = borrowed(&locks);
+    let (begun, locked, found) = tokio::join!(
+        biased;
+        client.batch_execute(begin),
+        client.execute_typed(LOCK, &locks),
+        look(client, &debates),
+    );
+    begun?;
+    locked?;
+    let found = found?.iter().map(read_fact).collect::<Result<Vec<_>, _>>()?;
+    let results = Facts::new(found).decide(works, node.id);
+    let allowed: Vec<&Work> = works.iter().zip(&results).filter(|(_, result)| result.is_ok()).map(|(work, _)| work).collect();
+    let mut script = script(&allowed, node);
+    if power && script.is_empty() && !allowed.is_empty() {
+        // A commit of nothing waits for nobody, but what came before must get there.
+        script.push(Statement { sql: "SELECT pg_logical_emit_message(true, 'rebut', '')".into(), values: Vec::new() });
+    }
+    run(client, &script).await?;
+    Ok(results)
+}
+
+/// In order, so that two batches never wait for each other.
+const LOCK: &str = "SELECT pg_advisory_xact_lock($1, stripe) FROM unnest($2) AS stripe";
+
+fn stripes(debates: &[DebateId]) -> Vec<i32> {
+    let stripe = |debate: &DebateId| {
+        let [.., a, b, c, d] = *debate.as_bytes();
+        (u32::from_be_bytes([a, b, c, d]) % STRIPES) as i32
+    };
+    let mut stripes: Vec<i32> = debates.iter().map(stripe).collect();
+    stripes.sort_unstable();
+    stripes.dedup();
+    stripes
+}
+
+fn debate_of(work: &Work) -> DebateId {
+    match work {
+        Work::Append(append) | Work::Redact(_, append) => append.debate,
+        Work::Remove(debate) => *debate,
+    }
+}
+
+/// A statement of its own, after the locks: only that sees what the ones before us wrote.
+async fn look(client: &Client, debates: &[DebateId]) -> Result<Vec<Row>, Error> {
+    let sql = "SELECT id, (SELECT coalesce(max(seq), 0) FROM events WHERE events.debate_id = id),
+            EXISTS (SELECT FROM debate_sessions WHERE debate_sessions.id = looked.id)
+                OR EXISTS (SELECT FROM checkpoints WHERE checkpoints.debate_id = looked.id)
+                OR EXISTS (SELECT FROM debate_turns WHERE session_id = looked.id),
+            node, holder, expires_at > clock_timestamp()
+        FROM (SELECT DISTINCT unnest($1) AS id) AS looked LEFT JOIN claims ON claims.debate_id = looked.id";
+    let ids: Vec<_> = debates.iter().map(|debate| uuid(*debate)).collect();
+    client.query_typed(sql, &borrowed(&[value(ids, Type::UUID_ARRAY)])).await
+}
+
+fn read_fact(row: &Row) -> Result<(DebateId, Fact), Error> {
+    let claim = match row.try_get::<_, Option<uuid::Uuid>>(3)? {
+        Some(node) => Some(Claimed { node, holder: rows::in_words(row.try_get(4)?), is_living: row.try_get(5)? }),
+        None => None,
+    };
+    let count: i64 = row.try_get(1)?;
+    Ok((rows::debate(row.try_get(0)?), Fact { count: count.unsigned_abs(), kept: row.try_get(2)?, claim }))
+}
+
+/// Sends all statements and the commit at once, in order. After one that fails the server refuses the rest, and the commit undoes all.
+async fn run(client: &Client, script: &[Statement<'_>]) -> Result<(), Error> {
+    type Doing<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
+    let values: Vec<Vec<(&(dyn ToSql + Sync), Type)>> = script.iter().map(|statement| borrowed(&statement.values)).collect();
+    let mut doing: Vec<Doing<'_>> = Vec::with_capacity(script.len() + 1);
+    for (statement, values) in script.iter().zip(&values) {
+        doing.push(Box::pin(async move { client.execute_typed(&statement.sql, values).await.map(drop) }));
+    }
+    doing.push(Box::pin(client.batch_execute("COMMIT")));
+    let mut answers: Vec<Option<Result<(), Error>>> = doing.iter().map(|_| None).collect();
+    poll_fn(|context| {
+        for (one, answer) in doing.iter_mut().zip(&mut answers) {
+            if answer.is_none()
+                && let Poll::Ready(result) = one.as_mut().poll(context)
+            {
+                *answer = Some(result);
+            }
+        }
+        if answers.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    // The first error is the reason of all that follow.
+    answers.into_iter().flatten().collect()
+}

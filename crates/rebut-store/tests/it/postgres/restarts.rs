@@ -1,0 +1,169 @@
+//! A server that goes away: what was acknowledged stays, nothing is written twice, whoever asks is told to ask again.
+
+use super::{connect, first, journal};
+use rebut_engine::{
+    DebateId,
+    memory::MemoryStore,
+    projection::Tables,
+    record::Record,
+    seal::Checkpoint,
+    store::{Append, Changed, Filter, Session, Store, StoreError},
+};
+use rebut_store::PostgresStore;
+use rebut_testkit::{
+    cases::Case,
+    conformance::{append_of, more_records},
+    postgres::{Cluster, PASSWORD},
+};
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+/// A store whose server crashes during every third append.
+struct Unlucky {
+    store: PostgresStore,
+    cluster: Arc<Cluster>,
+    appends: AtomicUsize,
+}
+
+#[async_trait::async_trait]
+impl Store for Unlucky {
+    async fn append(&self, append: Append) -> Result<(), StoreError> {
+        if self.appends.fetch_add(1, Ordering::Relaxed) % 3 != 1 {
+            return self.store.append(append).await;
+        }
+        let cluster = self.cluster.clone();
+        let crash = tokio::task::spawn_blocking(move || cluster.crash());
+        let (appended, crashed) = tokio::join!(self.store.append(append), crash);
+        crashed.expect("it crashes");
+        // On the thread that lives as long as the test, as the server does.
+        self.cluster.run();
+        appended
+    }
+
+    async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError> {
+        self.store.load(debate, after).await
+    }
+
+    async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {
+        self.store.checkpoints(debate).await
+    }
+
+    async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
+        self.store.sessions(filter).await
+    }
+
+    async fn tables(&self, debate: DebateId) -> Result<Tables, StoreError> {
+        self.store.tables(debate).await
+    }
+
+    async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {
+        self.store.redact(tombstone, append).await
+    }
+
+    async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
+        self.store.remove(debate).await
+    }
+
+    async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
+        self.store.runner(debate).await
+    }
+
+    async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
+        self.store.changed_elsewhere().await
+    }
+
+    fn may_be_unreachable(&self) -> bool {
+        self.store.may_be_unreachable()
+    }
+}
+
+#[tokio::test]
+async fn debates_go_on_when_the_server_crashes_under_them() {
+    let cluster = Arc::new(Cluster::start());
+    let url = cluster.database();
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rebut-engine/tests/cases");
+    for name in ["decide/three-rounds", "solve/reflexion", "review/two-pairs"] {
+        let case = Case::read(&cases.join(name));
+        let (_, undisturbed) = case.run(Arc::new(MemoryStore::new())).await.expect(name);
+        let unlucky = Unlucky { store: connect(&url).await, cluster: cluster.clone(), appends: AtomicUsize::new(0) };
+        let unlucky = Arc::new(unlucky);
+        let (id, ran) = case.run(unlucky.clone()).await.expect(name);
+        assert!(unlucky.appends.load(Ordering::Relaxed) > 9, "{name} was disturbed");
+        assert_eq!((&ran.outcome, &ran.calls, &ran.runs), (&undisturbed.outcome, &undisturbed.calls, &undisturbed.runs), "{name}");
+        let records = journal(&*unlucky, id).await;
+        let mut prev = Default::default();
+        for (record, seq) in records.iter().zip(1..) {
+            assert_eq!((record.seq, record.prev, record.hash), (seq, prev, record.compute_hash()), "{name}");
+            prev = record.hash;
+        }
+        let completed = records.iter().filter(|record| record.kind == "turn.completed");
+        let turns: Vec<String> = completed.map(|record| record.data.split('"').nth(3).unwrap_or_default().to_owned()).collect();
+        assert_eq!(turns.iter().collect::<BTreeSet<_>>().len(), turns.len(), "{name}: {turns:?}");
+        assert_eq!(unlucky.runner(id).await, Ok(None), "{name} was let go of");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_is_waited_for_by_nobody_here() {
+    let cluster = Cluster::start();
+    let url = cluster.database();
+    let store = connect(&url).await;
+    let debate = DebateId::new();
+    let records = more_records(debate, &[], 3, "text");
+    store.append(append_of(debate, &records[..1])).await.expect("append");
+    cluster.crash();
+    let append = || store.append(append_of(debate, &records[1..2]));
+    let away = [
+        append().await,
+        append().await,
+        store.load(debate, 0).await.map(drop),
+        store.sessions(&Filter::default()).await.map(drop),
+        store.remove(debate).await,
+        store.runner(debate).await.map(drop),
+        PostgresStore::connect(&url).await.map(drop),
+    ];
+    for answer in away {
+        let Err(StoreError::Unavailable(why)) = &answer else { panic!("{answer:?}") };
+        assert!(!why.contains(PASSWORD), "{why}");
+    }
+    cluster.run();
+    append().await.expect("it is back, and a new connection is made");
+    assert_eq!(journal(&store, debate).await, records[..2]);
+    // Closed from the other side, with the next in line only reading: as after a failover.
+    let (name, end) = (
+        url.rsplit('/').next().expect("a name"),
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'postgres' AND pid <> pg_backend_pid() AND backend_type = 'client backend'",
+    );
+    cluster.ask("postgres", &format!("ALTER DATABASE {name} SET default_transaction_read_only = on"));
+    cluster.ask("postgres", end);
+    for _ in 0..3 {
+        let answer = store.append(append_of(debate, &records[2..])).await;
+        assert!(matches!(answer, Err(StoreError::Unavailable(_))), "{answer:?}");
+    }
+    let found = store.load(debate, 0).await.or(store.load(debate, 0).await);
+    assert_eq!(found, Ok(records[..2].to_vec()), "reading goes on");
+    cluster.ask("postgres", &format!("ALTER DATABASE {name} RESET default_transaction_read_only"));
+    store.append(append_of(debate, &records[2..])).await.expect("a primary again");
+    assert_eq!(journal(&store, debate).await, records);
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_survives_a_crash_of_the_server() {
+    let cluster = Cluster::start();
+    let url = cluster.database();
+    let store = connect(&url).await;
+    let debates: Vec<DebateId> = (0..30).map(|_| DebateId::new()).collect();
+    for debate in &debates {
+        store.append(first(*debate, 2)).await.expect("append");
+    }
+    // Nothing else was asked of it, and no time passed.
+    cluster.crash();
+    cluster.run();
+    assert_eq!(cluster.ask(&url, "SELECT count(*) FROM rebut.events"), "60");
+}

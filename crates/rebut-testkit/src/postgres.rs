@@ -1,0 +1,154 @@
+//! A PostgreSQL server of a test's own: in a folder that vanishes, reached through a socket in it, ended with the test however that ends.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    os::unix::{fs::chown, process::CommandExt},
+    path::{Path, PathBuf},
+    process::{Child, ChildStderr, Command, Stdio},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+use tempfile::TempDir;
+
+/// What is in every URL, and must be shown nowhere.
+pub const PASSWORD: &str = "pa55word-canary";
+
+/// A server with no database of ours yet.
+pub struct Cluster {
+    server: Mutex<Option<Child>>,
+    databases: AtomicU32,
+    programs: PathBuf,
+    owner: Option<Owner>,
+    folder: TempDir,
+}
+
+/// Whom the server runs as when we are root, which it refuses to be.
+#[derive(Clone, Copy)]
+struct Owner {
+    user: u32,
+    group: u32,
+}
+
+impl Cluster {
+    /// Makes it and waits until it answers. A commit does not wait for the disk: it survives all that a test can do to the server.
+    pub fn start() -> Self {
+        let folder = tempfile::Builder::new().prefix("pg").tempdir().expect("a folder");
+        let owner = rustix::process::getuid().is_root().then(owner);
+        if let Some(owner) = owner {
+            chown(folder.path(), Some(owner.user), Some(owner.group)).expect("the folder can be given away");
+        }
+        let cluster = Self { server: Mutex::new(None), databases: AtomicU32::new(0), programs: programs(), owner, folder };
+        let args = ["-D", "data", "-U", "postgres", "-A", "trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"];
+        let made = cluster.command("initdb").args(args).output().expect("initdb starts");
+        assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+        cluster.run();
+        cluster
+    }
+
+    /// The URL of a new, empty database.
+    pub fn database(&self) -> String {
+        self.database_with("")
+    }
+
+    /// The same, made with these options of `CREATE DATABASE`.
+    pub fn database_with(&self, options: &str) -> String {
+        let name = format!("debates{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        self.ask("postgres", &format!("CREATE DATABASE {name} {options}"));
+        let host = self.folder.path().to_str().expect("a path in UTF-8").replace('/', "%2F");
+        format!("postgres://postgres:{PASSWORD}@{host}/{name}")
+    }
+
+    /// What a stranger is told who asks a database (its URL or name) for one value. Anything that fails, fails the test.
+    pub fn ask(&self, database: &str, sql: &str) -> String {
+        let name = database.rsplit('/').next().unwrap_or(database);
+        let mut psql = Command::new(self.programs.join("psql"));
+        psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", name, "-c", sql, "-h"]);
+        let output = psql.arg(self.folder.path()).output().expect("psql starts");
+        assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8").trim_end().to_owned()
+    }
+
+    /// Ends the server at once, as a crash would.
+    pub fn crash(&self) {
+        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut server) = server {
+            let stopped = self.command("pg_ctl").args(["-D", "data", "-m", "immediate", "-w", "stop"]).output().expect("pg_ctl starts");
+            assert!(stopped.status.success(), "pg_ctl stop: {}", String::from_utf8_lossy(&stopped.stdout));
+            server.wait().expect("its end");
+        }
+    }
+
+    /// Starts the server (again), and waits until it answers.
+    pub fn run(&self) {
+        let mut server = self.command("setpriv");
+        // Whatever happens to the test: the server ends with the thread that started it.
+        server.args(["--pdeathsig", "QUIT", "--"]).arg(self.programs.join("postgres"));
+        server.args(["-D", "data", "-h", "", "-F", "-c", "max_connections=200", "-k"]).arg(self.folder.path());
+        let mut server = server.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("setpriv starts: install util-linux");
+        await_ready(server.stderr.take().expect("piped"));
+        *self.server.lock().unwrap_or_else(PoisonError::into_inner) = Some(server);
+    }
+
+    /// A program in the server's folder, as the server's user.
+    fn command(&self, program: &str) -> Command {
+        let ours = self.programs.join(program);
+        let mut command = Command::new(if ours.exists() { ours } else { PathBuf::from(program) });
+        command.current_dir(self.folder.path()).env("LC_ALL", "C").stdin(Stdio::null());
+        if let Some(owner) = self.owner {
+            command.uid(owner.user).gid(owner.group);
+        }
+        command
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // What matters is said already. The folder goes, and the server with its parent.
+            if let Some(mut server) = self.server.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                let _ = server.kill();
+                let _ = server.wait();
+            }
+            return;
+        }
+        self.crash();
+    }
+}
+
+/// Reads what the server says until it answers, and on, so that it never waits for a reader.
+fn await_ready(said: ChildStderr) {
+    let mut lines = BufReader::new(said).lines().map_while(Result::ok);
+    let mut before = Vec::new();
+    loop {
+        match lines.next() {
+            Some(line) if line.contains("database system is ready to accept connections") => break,
+            Some(line) => before.push(line),
+            None => panic!("the server does not start:\n{}", before.join("\n")),
+        }
+    }
+    std::thread::spawn(move || lines.for_each(drop));
+}
+
+/// The newest PostgreSQL of this machine.
+fn programs() -> PathBuf {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|entry| entry.path().join("bin"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let named = |folder: &Path| folder.parent().and_then(Path::file_name).and_then(|name| name.to_str()?.parse::<u32>().ok());
+    let mut versions: Vec<PathBuf> = versions.filter(|folder| folder.join("initdb").exists()).collect();
+    versions.sort_by_key(|folder| named(folder));
+    let found = versions.pop().or_else(|| std::env::split_paths(&path).find(|folder| folder.join("initdb").exists()));
+    found.expect("PostgreSQL is needed: install the package `postgresql`")
+}
+
+/// The user that the package made for the server, or nobody.
+fn owner() -> Owner {
+    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let owner = users.lines().find(|line| line.starts_with("postgres:")).and_then(|line| {
+        let mut fields = line.split(':').skip(2);
+        Some(Owner { user: fields.next()?.parse().ok()?, group: fields.next()?.parse().ok()? })
+    });
+    owner.unwrap_or(Owner { user: 65534, group: 65534 })
+}

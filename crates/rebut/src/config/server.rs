@@ -1,0 +1,47 @@
+//! `[server]`: what a server lets requests choose, and what it keeps.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Debates over HTTP.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerSection {
+    /// The models that debates may use; without a list, those of the panels, what is found on the machine where no panel is the usual one, and
+    /// the rehearsal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub models: Option<Vec<String>>,
+    /// Ended debates are removed after so many days; without a number they are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_days: Option<u32>,
+    /// So many seconds may turns under way take to finish when the server is told to stop.
+    pub drain_seconds: u64,
+    /// So many requests may one key make per minute.
+    pub requests_per_minute: u32,
+    /// So many connections of one key may follow debates at a time.
+    pub watchers: usize,
+}
+
+impl Default for ServerSection {
+    fn default() -> Self {
+        let usual = rebut_server::Settings::default();
+        Self { models: None, keep_days: None, drain_seconds: 20, requests_per_minute: usual.requests_per_minute, watchers: usual.watchers }
+    }
+}
+
+impl ServerSection {
+    /// What is wrong with it, in words.
+    pub fn check(&self) -> Result<(), String> {
+        match (&self.models, self.keep_days, self.drain_seconds) {
+            (Some(models), _, _) if models.is_empty() => {
+                Err("[server] models is empty; leave it out for the models of the panels".to_owned())
+            }
+            (_, Some(0), _) => Err("[server] keep_days must be 1 or more; leave it out to keep debates".to_owned()),
+            _ if self.requests_per_minute == 0 || self.watchers == 0 => {
+                Err("[server] requests_per_minute and watchers must be 1 or more".to_owned())
+            }
+            (_, _, 601..) => Err("[server] drain_seconds must be 600 at most".to_owned()),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Debates where they are kept: on this machine or at a server. Commands read and steer both alike.
+
+use crate::{
+    app::{App, user},
+    cli::Form,
+    error::CliError,
+    remote::{Following, Remote},
+};
+use rebut_engine::{
+    DebateId, Desk, Watch,
+    event::{GateDecided, GateOpened},
+    record::Record,
+    store::{Filter, Session, Status},
+    view::View,
+};
+use serde_json::json;
+
+/// Where debates are.
+pub enum Debates {
+    /// On this machine.
+    Here(Desk),
+    /// At a server.
+    There(Remote),
+}
+
+/// The events of one debate as they come.
+pub enum Tail {
+    /// From this machine's database.
+    Here(Box<Watch>),
+    /// From a server.
+    There(Box<Following>),
+}
+
+impl Debates {
+    /// The server that was named, else this machine.
+    pub async fn open(app: &App) -> Result<Self, CliError> {
+        match Remote::named(app)? {
+            Some(remote) => Ok(Self::There(remote)),
+            None => Ok(Self::Here(app.desk().await?)),
+        }
+    }
+
+    /// The debate whose id starts with `prefix`; `last` is the newest.
+    pub async fn find(&self, prefix: &str) -> Result<DebateId, CliError> {
+        let remote = match self {
+            Self::Here(desk) => return Ok(desk.find(prefix).await?.id),
+            Self::There(remote) => remote,
+        };
+        let prefix = prefix.trim().to_lowercase();
+        if let Ok(id) = prefix.parse() {
+            return Ok(id);
+        }
+        let limit = usize::from(prefix == "last");
+        let mut found = remote.sessions(None, limit).await?;
+        found.retain(|session| limit == 1 || (!prefix.is_empty() && session.id.to_string().starts_with(&prefix)));
+        match &found[..] {
+            [one] => Ok(one.id),
+            [] => Err(CliError::usage(format!("no debate `{prefix}`")).hint("`rebut ls` lists the debates of this key")),
+            several => {
+                let ids = several.iter().map(|session| session.id.to_string()).collect::<Vec<_>>().join(" or ");
+                Err(CliError::usage(format!("`{prefix}` could be {ids}")).hint("type more of the id"))
+            }
+        }
+    }
+
+    /// Sessions, newest first, at most so many; 0 is all.
+    pub async fn sessions(&self, status: Option<Status>, limit: usize) -> Result<Vec<Session>, CliError> {
+        match self {
+            Self::Here(desk) => Ok(desk.sessions(&Filter { status, limit, ..Filter::default() }).await?),
+            Self::There(remote) => remote.sessions(status, limit).await,
+        }
+    }
+
+    /// Everything recorded of a debate.
+    pub async fn records(&self, id: DebateId) -> Result<Vec<Record>, CliError> {
+        match self {
+            Self::Here(desk) => Ok(desk.records(id).await?),
+            Self::There(remote) => remote.records(id).await,
+        }
+    }
+
+    /// A debate as its journal tells it.
+    pub async fn view(&self, id: DebateId) -> Result<View, CliError> {
+        Ok(View::of(&self.records(id).await?))
+    }
+
+    /// Whether a process runs a debate now.
+    pub async fn is_run(&self, id: DebateId) -> Result<bool, CliError> {
+        match self {
+            Self::Here(desk) => Ok(desk.is_run(id).await?),
+            Self::There(remote) => Ok(remote.standing(id).await?.is_run),
+        }
+    }
+
+    /// The gate at which a debate waits.
+    pub async fn open_gate(&self, id: DebateId) -> Result<Option<GateOpened>, CliError> {
+        match self {
+            Self::Here(desk) => Ok(desk.view(id).await?.open_gate),
+            Self::There(remote) => Ok(remote.standing(id).await?.open_gate),
+        }
+    }
+
+    /// What is recorded after an event, as it comes.
+    pub async fn watch(&self, id: DebateId, after: u64) -> Result<Tail, CliError> {
+        match self {
+            Self::Here(desk) => Ok(Tail::Here(Box::new(desk.watch(id, after).await?))),
+            Self::There(remote) => Ok(Tail::There(Box::new(remote.follow(id, after)))),
+        }
+    }
+
+    /// The journal with its seals, for other programs.
+    pub async fn journal(&self, id: DebateId) -> Result<String, CliError> {
+        match self {
+            Self::Here(desk) => desk.export(id).await?.to_ndjson().map_err(|error| CliError::failed(error.to_string())),
+            Self::There(remote) => remote.export(id, Form::Journal).await,
+        }
+    }
+
+    /// Adds a note.
+    pub async fn note(&self, id: DebateId, text: &str) -> Result<(), CliError> {
+        match self {
+            Self::Here(desk) => Ok(desk.note(id, text, &user()).await?),
+            Self::There(remote) => remote.act(id, "notes", &json!({"text": text})).await.map(drop),
+        }
+    }
+
+    /// Ends a debate.
+    pub async fn cancel(&self, id: DebateId, reason: &str) -> Result<(), CliError> {
+        match self {
+            Self::Here(desk) => Ok(desk.cancel(id, &user(), reason).await?),
+            Self::There(remote) => remote.act(id, "cancel", &json!({"reason": reason})).await.map(drop),
+        }
+    }
+
+    /// Chooses after a contested end; gives the option as the debate spells it.
+    pub async fn answer(&self, id: DebateId, option: &str, reason: &str) -> Result<String, CliError> {
+        match self {
+            Self::Here(desk) => Ok(desk.answer(id, option, reason, &user()).await?),
+            Self::There(remote) => {
+                let answered = remote.act(id, "answer", &json!({"option": option, "reason": reason})).await?;
+                Ok(answered["option"].as_str().unwrap_or(option).to_owned())
+            }
+        }
+    }
+
+    /// Decides a gate for what was looked at, and for nothing else.
+    pub async fn decide(&self, id: DebateId, open: &GateOpened, approved: bool, reason: String) -> Result<(), CliError> {
+        match self {
+            Self::Here(desk) => {
+                let decision = GateDecided { gate: open.gate.clone(), approved, by: user(), reason };
+                Ok(desk.decide(id, decision, Some(open.content)).await?)
+            }
+            Self::There(remote) => {
+                let what = if approved { "approve" } else { "reject" };
+                remote.act(id, what, &json!({"gate": open.gate, "reason": reason, "content": open.content})).await.map(drop)
+            }
+        }
+    }
+}
+
+impl Tail {
+    /// The next event; `None` when the debate has ended or was left and everything was seen.
+    pub async fn next(&mut self) -> Result<Option<Record>, CliError> {
+        match self {
+            Self::Here(watch) => Ok(watch.next().await?),
+            Self::There(following) => following.next().await,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The keys of this machine's server: kept in one file that only its owner reads, by the hash of their tokens.
+
+use crate::{error::CliError, place::Place};
+use rebut_engine::{
+    clean::{is_hostile, on_one_line},
+    record::encode_hex,
+    seal::Seal,
+};
+use rebut_server::keys::{Key, Role, digest};
+use std::{
+    fs::{self, File},
+    io::{ErrorKind, Write},
+    path::{Path, PathBuf},
+};
+
+/// Where keys are kept.
+#[derive(Clone, Debug)]
+pub struct Keyring {
+    dir: PathBuf,
+}
+
+impl Keyring {
+    /// The keys of a data directory.
+    pub fn of(place: &Place) -> Self {
+        Self { dir: place.dir().to_owned() }
+    }
+
+    /// Every key.
+    pub fn read(&self) -> Result<Vec<Key>, CliError> {
+        let path = self.file();
+        match fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text).map_err(|error| {
+                CliError::failed(format!("{} cannot be read: {error}", path.display()))
+                    .hint("put a backup in its place, or remove it and add keys anew")
+            }),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(CliError::file("read", &path, &error)),
+        }
+    }
+
+    /// Makes a key and gives its token, which is kept nowhere.
+    pub fn add(&self, name: &str, owner: &str, role: Role) -> Result<String, CliError> {
+        check_word("a key's name", name)?;
+        check_word("an owner's name", owner)?;
+        let secret = Seal::new_secret().map_err(|error| CliError::failed(format!("no randomness for a key: {error}")))?;
+        let token = format!("rebut_{}", encode_hex(&secret));
+        self.change(|keys| {
+            if keys.iter().any(|key| key.name == name) {
+                return Err(CliError::usage(format!("there is a key `{name}` already"))
+                    .hint(format!("rebut keys rm {name}, or choose another name")));
+            }
+            keys.push(Key { name: name.to_owned(), owner: owner.to_owned(), role, sha256: digest(&token) });
+            Ok(())
+        })?;
+        Ok(token)
+    }
+
+    /// Takes a key away.
+    pub fn remove(&self, name: &str) -> Result<(), CliError> {
+        self.change(|keys| {
+            let before = keys.len();
+            keys.retain(|key| key.name != name);
+            if keys.len() < before {
+                Ok(())
+            } else {
+                Err(CliError::usage(format!("there is no key `{}`", on_one_line(name))).hint("`rebut keys ls` lists them"))
+            }
+        })
+    }
+
+    /// The first key, for whoever starts the server here: its token is written to a file that only they read. Nothing where there are keys.
+    pub fn first(&self, owner: &str) -> Result<Option<PathBuf>, CliError> {
+        if !self.read()?.is_empty() {
+            return Ok(None);
+        }
+        let path = self.token_file();
+        let token = self.add(LOCAL, owner, Role::Admin)?;
+        write_private(&path, &format!("{token}\n"))?;
+        Ok(Some(path))
+    }
+
+    /// Where the token of the first key is.
+    pub fn token_file(&self) -> PathBuf {
+        self.dir.join("server.token")
+    }
+
+    fn file(&self) -> PathBuf {
+        self.dir.join("server.keys")
+    }
+
+    /// Changes the keys while nobody else does.
+    fn change(&self, change: impl FnOnce(&mut Vec<Key>) -> Result<(), CliError>) -> Result<(), CliError> {
+        fs::create_dir_all(&self.dir).map_err(|error| CliError::file("create", &self.dir, &error))?;
+        let path = self.dir.join("server.keys.lock");
+        let lock = File::options().create(true).append(true).open(&path).map_err(|error| CliError::file("open", &path, &error))?;
+        lock.lock().map_err(|error| CliError::file("lock", &path, &error))?;
+        let mut keys = self.read()?;
+        change(&mut keys)?;
+        let text = serde_json::to_string_pretty(&keys).map_err(|error| CliError::failed(error.to_string()))?;
+        write_private(&self.file(), &format!("{text}\n"))
+    }
+}
+
+/// The name of the key that is made for whoever starts the first server.
+const LOCAL: &str = "local";
+
+/// Names stand in journals, logs and on terminals.
+fn check_word(what: &str, word: &str) -> Result<(), CliError> {
+    let is_plain = !word.is_empty() && word.chars().count() <= 64 && !word.chars().any(|c| is_hostile(c) || c.is_whitespace());
+    if is_plain {
+        Ok(())
+    } else {
+        Err(CliError::usage(format!("`{}` cannot be {what}", on_one_line(word))).hint("use up to 64 letters, digits and dashes"))
+    }
+}
+
+/// Puts a file in its place in one step, readable only by its owner from its first byte on.
+fn write_private(path: &Path, text: &str) -> Result<(), CliError> {
+    let fresh = path.with_extension(format!("new.{}", std::process::id()));
+    let failed = |error: std::io::Error| CliError::file("write", path, &error);
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(&fresh).and_then(|mut file| file.write_all(text.as_bytes())).and_then(|()| fs::rename(&fresh, path)).map_err(failed)
+}

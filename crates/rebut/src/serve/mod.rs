@@ -1,0 +1,168 @@
+//! A server over this machine's configuration and database: what it is made of, how it starts, and how it stops so that the next one goes on.
+
+mod allowed;
+mod cards;
+mod front;
+mod keyring;
+mod log;
+mod observing;
+mod tending;
+
+pub use keyring::Keyring;
+
+use crate::{
+    app::{App, user},
+    cli::{GlobalArgs, ServeArgs},
+    commands::follow::Interrupts,
+    error::CliError,
+    git::branch,
+    telemetry::Telemetry,
+};
+use allowed::{Allowed, OnlyAllowed};
+use front::CommandFront;
+use log::Log;
+use observing::Observing;
+use rebut_engine::{Desk, model::Models, outcome::Ending};
+use rebut_models::Registry;
+use rebut_server::{Answered, Metrics, Server, Settings, Told, keys::Keys};
+use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
+use tending::Tending;
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, watch},
+    task::JoinHandle,
+};
+
+/// Serves until it is told to stop. Gives the exit code.
+pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
+    // Nobody sits at the keyboard of a server.
+    let app = App::open(&GlobalArgs { no_input: true, ..global.clone() }, &[])?;
+    app.config.server.check().map_err(CliError::usage)?;
+    let keyring = Keyring::of(&app.place);
+    check_address(&args, &keyring)?;
+    let mut interrupts = Interrupts::listen()?;
+    let registry = Arc::new(app.registry()?);
+    let log = Log::new(args.log, global.quiet, app.scrubber(&registry));
+    let allowed = Arc::new(Allowed::of(&app, &registry, args.allow_scripts).await);
+    let models: Arc<dyn Models> = Arc::new(OnlyAllowed { registry: registry.clone(), allowed: allowed.clone() });
+    let metrics = Arc::new(Metrics::default());
+    let desk = desk(&app, &registry, models.clone(), metrics.clone(), &log).await?;
+    let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;
+    let address = listener.local_addr().map_err(|error| cannot_listen(args.listen, &error))?;
+    // Only now: a server that cannot listen leaves no key behind.
+    if let Some(file) = keyring.first(&user())? {
+        log.say("made the first key", &[("token", &file.display().to_string())]);
+    }
+    let front = CommandFront { app: app.clone(), registry, allowed, models, desk: desk.clone(), found: tokio::sync::Mutex::default() };
+    let hosts = args.hosts.into_iter().chain([address.to_string()]).collect();
+    let settings = Settings {
+        hosts,
+        trusted: app.place.trusted()?,
+        told: Some(told(&log)),
+        requests_per_minute: app.config.server.requests_per_minute,
+        watchers: app.config.server.watchers,
+        ..Settings::default()
+    };
+    let keys = Keys::new(keyring.read()?);
+    let server = Arc::new(Server { desk: desk.clone(), front: Arc::new(front), keys: keys.clone(), metrics, settings });
+    let (stop, stopped) = watch::channel(false);
+    let serving = tokio::spawn(rebut_server::serve(listener, server, until(stopped)));
+    log.say("listening", &[("url", &format!("http://{address}"))]);
+    let patience = Duration::from_secs(app.config.server.drain_seconds);
+    let tending = tokio::spawn(Tending { desk: desk.clone(), app, keyring, keys, log: log.clone(), left: HashMap::new() }.run());
+    interrupts.next().await;
+    tending.abort();
+    log.say("stopping", &[("debates", &desk.live().to_string()), ("seconds", &patience.as_secs().to_string())]);
+    stop.send_replace(true);
+    let code = tokio::select! {
+        code = drain(&desk, serving, patience, &log) => code,
+        () = interrupts.next() => {
+            desk.stop_all().await;
+            Ending::Cancelled.exit_code()
+        }
+    };
+    log.say("stopped", &[]);
+    Ok(code)
+}
+
+/// The desk, with its events counted, logged, and sent to a collector where the environment names one.
+async fn desk(app: &App, registry: &Registry, models: Arc<dyn Models>, metrics: Arc<Metrics>, log: &Log) -> Result<Desk, CliError> {
+    let telemetry = Telemetry::from_environment().map_err(CliError::usage)?;
+    let store = app.store().await?;
+    branch::clean_up_after_others(app);
+    let (ended, to_send) = mpsc::unbounded_channel();
+    let observer = Observing { log: log.clone(), metrics, ended: telemetry.is_some().then_some(ended) };
+    let desk = app.desk_observed(store, registry, models, Some(Arc::new(observer)))?;
+    if let Some(telemetry) = telemetry {
+        tokio::spawn(observing::send_spans(telemetry, desk.clone(), to_send, log.clone()));
+    }
+    Ok(desk)
+}
+
+/// Lets go of every debate, and answers what was asked before.
+async fn drain(desk: &Desk, mut serving: JoinHandle<std::io::Result<()>>, patience: Duration, log: &Log) -> u8 {
+    let cut = desk.leave_all(patience).await;
+    if cut > 0 {
+        log.say("cut off in a turn", &[("debates", &cut.to_string())]);
+    }
+    match tokio::time::timeout(LAST_ANSWERS, &mut serving).await {
+        Ok(Ok(Ok(()))) => 0,
+        Ok(Ok(Err(error))) => {
+            log.complain("serving failed", &[("why", &error.to_string())]);
+            1
+        }
+        Ok(Err(error)) => {
+            log.complain("serving failed", &[("why", &error.to_string())]);
+            1
+        }
+        // Whoever still listens is told nothing more by this process.
+        Err(_) => {
+            serving.abort();
+            0
+        }
+    }
+}
+
+/// Tells of each request.
+fn told(log: &Log) -> Told {
+    let log = log.clone();
+    Told(Arc::new(move |Answered { route, path, status, within }| {
+        let (status, ms) = (status.to_string(), within.as_millis().to_string());
+        log.say("request", &[("route", route), ("path", path), ("status", &status), ("ms", &ms)]);
+    }))
+}
+
+/// Whoever has not taken its answer by then does not want it.
+const LAST_ANSWERS: Duration = Duration::from_secs(3);
+
+async fn until(mut stopped: watch::Receiver<bool>) {
+    // The sender is gone only when all is over.
+    let _ = stopped.wait_for(|stopped| *stopped).await;
+}
+
+/// Other machines get in only where that was said, and only with keys that somebody made for them.
+fn check_address(args: &ServeArgs, keyring: &Keyring) -> Result<(), CliError> {
+    let address = args.listen;
+    if address.ip().is_loopback() {
+        return Ok(());
+    }
+    if !args.allow_remote {
+        return Err(CliError::usage(format!("{address} can be reached from other machines")).hint(
+            "listen on 127.0.0.1 and put a proxy with TLS in front; or add --allow-remote, after `rebut keys add NAME --owner OWNER`",
+        ));
+    }
+    if address.ip().is_unspecified() && args.hosts.is_empty() {
+        return Err(CliError::usage(format!("by which name is {address} reached?"))
+            .hint("a request for a name that the server does not know is refused: --host NAME:PORT says it, and may be repeated"));
+    }
+    if keyring.read()?.is_empty() {
+        return Err(CliError::usage(format!("{address} can be reached from other machines, and there is no key"))
+            .hint("make one first: rebut keys add NAME --owner OWNER --role admin"));
+    }
+    Ok(())
+}
+
+fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> CliError {
+    CliError::failed(format!("cannot listen on {address}: {error}"))
+        .hint("another server may run there; --listen ADDRESS:PORT names another place")
+}

@@ -1,0 +1,139 @@
+//! What a server does beside answering: it goes on with debates that nobody runs, and removes what is kept long enough.
+
+use super::{Keyring, log::Log};
+use crate::{app::App, commands::keep, error::CliError, git::branch};
+use rebut_engine::{
+    DebateId, Desk,
+    error::{DeskError, Halt},
+    formats::challenge,
+    store::StoreError,
+    view::View,
+};
+use rebut_server::keys::Keys;
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+/// Looks after the debates of a server.
+pub struct Tending {
+    /// Where they run.
+    pub desk: Desk,
+    /// What this machine keeps beside them.
+    pub app: App,
+    /// Where keys are written down.
+    pub keyring: Keyring,
+    /// Whom the server lets in.
+    pub keys: Keys,
+    /// Where it is told.
+    pub log: Log,
+    /// Debates that could not be gone on with, and when that was tried.
+    pub left: HashMap<DebateId, Instant>,
+}
+
+/// So many are gone on with before a pause: models, disk and whoever asks something meanwhile get their turn.
+const BATCH: usize = 100;
+
+/// So many are looked for at once.
+const MOST: usize = 100_000;
+
+/// The pause between batches is at most so long; how long is chance, so that several servers over one database do not march in step.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Debates of servers that died are looked for so often, and a little later each time.
+const EVERY: Duration = Duration::from_secs(4);
+
+/// What could not be gone on with is tried again after so long: a model may be back.
+const AGAIN: Duration = Duration::from_secs(300);
+
+/// What is kept long enough is looked for so often.
+const SWEEP: Duration = Duration::from_secs(3600);
+
+impl Tending {
+    /// Works until it is dropped.
+    pub async fn run(mut self) {
+        let mut swept: Option<Instant> = None;
+        loop {
+            self.adopt().await;
+            self.read_keys();
+            if swept.is_none_or(|when| when.elapsed() >= SWEEP) {
+                self.sweep().await;
+                swept = Some(Instant::now());
+            }
+            tokio::time::sleep(EVERY + chance(EVERY)).await;
+        }
+    }
+
+    /// Goes on with every debate that is recorded as running and that nobody runs.
+    async fn adopt(&mut self) {
+        let ids = match self.desk.abandoned(MOST).await {
+            Ok(ids) => ids,
+            Err(error) => return self.log.complain("looking for debates failed", &[("why", &error.to_string())]),
+        };
+        self.left.retain(|id, tried| ids.contains(id) && tried.elapsed() < AGAIN);
+        let due: Vec<DebateId> = ids.into_iter().filter(|id| !self.left.contains_key(id)).collect();
+        for batch in due.chunks(BATCH) {
+            for id in batch {
+                self.go_on(*id).await;
+            }
+            if batch.len() == BATCH {
+                tokio::time::sleep(chance(PAUSE)).await;
+            }
+        }
+    }
+
+    async fn go_on(&mut self, id: DebateId) {
+        let resumed = match self.desk.view(id).await.map(|view| not_ours(&self.app, id, &view)) {
+            Ok(Some(why)) => Err(CliError::usage(why)),
+            Ok(None) => match self.desk.resume(id).await {
+                // Another server was faster, or it ended meanwhile.
+                Err(DeskError::Halted(Halt::Store(StoreError::Held { .. })) | DeskError::WrongState(_)) => return,
+                resumed => resumed.map(drop).map_err(CliError::from),
+            },
+            Err(error) => Err(error.into()),
+        };
+        if let Err(error) = resumed {
+            self.left.insert(id, Instant::now());
+            self.log.complain("left open", &[("debate", &id.to_string()), ("why", error.message())]);
+        }
+    }
+
+    /// Lets in whoever has a key now. Keys that cannot be read change nothing.
+    fn read_keys(&self) {
+        match self.keyring.read() {
+            Ok(keys) => self.keys.replace(keys),
+            Err(error) => self.log.complain("keys stay as they were", &[("why", error.message())]),
+        }
+    }
+
+    /// Removes ended debates that are older than is kept.
+    async fn sweep(&self) {
+        let Some(days) = self.app.config.server.keep_days else { return };
+        let doomed = match keep::ended_before(&self.desk, days).await {
+            Ok(doomed) => doomed,
+            Err(error) => return self.log.complain("looking for old debates failed", &[("why", error.message())]),
+        };
+        for id in doomed {
+            if let Err(error) = keep::remove(&self.app, &self.desk, id).await {
+                self.log.complain("not removed", &[("debate", &id.to_string()), ("why", error.message())]);
+            }
+        }
+    }
+}
+
+/// Why a debate is for the command that began it: at its end something is done on this machine that only a command does.
+fn not_ours(app: &App, id: DebateId, view: &View) -> Option<String> {
+    let started = view.started.as_ref()?;
+    let has_workspace = started.format == challenge::FORMAT.name
+        && started.forked_from.is_none()
+        && challenge::Input::parse(&started.input).is_ok_and(|input| !input.workspace.is_empty());
+    let is_kept = has_workspace || app.place.afterwards(id).exists() || branch::is_kept(&app.place.worktrees(), id);
+    is_kept.then(|| format!("it was begun by a command that writes files at its end; go on with: rebut resume {}", id.short()))
+}
+
+/// Some part of a time, by chance.
+fn chance(most: Duration) -> Duration {
+    let id = DebateId::new();
+    let part = id.as_bytes().last().copied().unwrap_or_default();
+    most.mul_f64(f64::from(part) / 256.0)
+}

@@ -1,0 +1,102 @@
+//! Debates kept on a PostgreSQL server: every command works as with a file, and the password is told to nobody.
+
+use crate::rebut::{Rebut, case, script_of, split_then_c};
+use rebut_testkit::postgres::{Cluster, PASSWORD};
+
+const EXPIRE: &str = "UPDATE rebut.claims SET expires_at = clock_timestamp() - interval '1 second'";
+
+fn on(url: &str) -> Rebut {
+    let mut rebut = Rebut::new();
+    rebut.set("REBUT_DATABASE", url);
+    rebut.write("debate.md", &script_of(&split_then_c()));
+    rebut
+}
+
+#[test]
+fn a_debate_lives_there_as_it_would_in_a_file() {
+    let cluster = Cluster::start();
+    let url = cluster.database();
+    let file = Rebut::new();
+    file.write("debate.md", &script_of(&split_then_c()));
+    let expected = file.json(0, &case(&["--json"]));
+    let transcript = file.expect(0, &["show", expected["debate_id"].as_str().expect("an id"), "--transcript"]);
+
+    let rebut = on(&url);
+    let mut stuck = split_then_c();
+    stuck.last_mut().expect("six turns").1 = "!timeout".to_owned();
+    rebut.write("debate.md", &script_of(&stuck));
+    let mut run = rebut.start(&case(&[]));
+    run.until(|event| event["seq"] == 14);
+    let (id, pid) = (run.id.clone(), run.pid());
+    run.kill();
+    rebut.write("debate.md", &script_of(&split_then_c()));
+    let early = rebut.run(&["resume", &id]);
+    assert!(early.code != 0 && early.stderr.contains(&format!("being run by process {pid} on ")), "the lease has not ended: {early:?}");
+    cluster.ask(&url, EXPIRE);
+    let resumed = rebut.json(0, &["resume", &id[..8], "--json"]);
+    assert_eq!((&resumed["result"], &resumed["outcome"]), (&expected["result"], &expected["outcome"]));
+    assert_eq!(rebut.expect(0, &["show", &id, "--transcript"]), transcript);
+    for args in [&["audit", "verify", &id][..], &["audit", "verify"], &["replay", &id]] {
+        rebut.expect(0, args);
+    }
+    assert!(rebut.expect(0, &["ls"]).contains(&id[..8]));
+    assert!(!rebut.data().join("rebut.db").exists(), "there is no file beside it");
+
+    // From the server to a file and back: the same journal, letter by letter.
+    let export = |rebut: &Rebut| {
+        rebut.expect(0, &["export", &id, "-o", "j.ndjson"]);
+        rebut.read("j.ndjson")
+    };
+    let exported = export(&rebut);
+    rebut.expect(0, &["rm", &id]);
+    assert!(!rebut.expect(0, &["ls"]).contains(&id[..8]));
+    file.write("in.ndjson", &exported);
+    file.expect(0, &["import", "in.ndjson", "--trust"]);
+    assert_eq!(file.expect(0, &["show", &id, "--transcript"]), transcript);
+    rebut.write("in.ndjson", &export(&file));
+    rebut.expect(0, &["import", "in.ndjson"]);
+    assert_eq!(export(&rebut), exported);
+    assert!(!rebut.holds(PASSWORD), "no file of ours has the password");
+}
+
+#[test]
+fn the_password_is_shown_nowhere() {
+    let cluster = Cluster::start();
+    let url = cluster.database();
+    let rebut = Rebut::new();
+    rebut.user_config(&format!("[defaults]\ndatabase = \"{url}\"\n"));
+    // As it is for most people: no directory is named, and the file says where.
+    let run = |args: &[&str], variables: &[(&str, &str)]| {
+        let output = rebut.command(args).env_remove("REBUT_DATA").envs(variables.iter().copied()).output().expect("it runs");
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(!said.contains(PASSWORD), "{args:?}: {said}");
+        (output.status.code().unwrap_or(-1), said)
+    };
+    let shown = rebut_store::shown_postgres_url(&url);
+    assert_eq!(run(&["ls"], &[]).0, 0);
+    for args in [&["config", "show"][..], &["config", "show", "--json"], &["config", "path"], &["doctor"], &["doctor", "--json"]] {
+        let (_, said) = run(args, &[]);
+        assert!(said.contains(&shown), "{args:?} tells where debates are: {said}");
+    }
+    let away = "postgres://ada:pa55word-canary@127.0.0.1:9/debates";
+    for (url, expected) in [
+        (away, "cannot be reached"),
+        ("postgres://ada:x@pa55word-canary@db/x", "cannot be read"),
+        ("mysql://ada:pa55word-canary@db/x", "not named by a URL"),
+        (&format!("{url}?sslmode=require"), "TLS"),
+    ] {
+        let (code, said) = run(&["ls"], &[("REBUT_DATABASE", url)]);
+        assert!(code != 0 && said.contains(expected), "{said}");
+        run(&["doctor"], &[("REBUT_DATABASE", url)]);
+    }
+    // A project may not send debates elsewhere, nor does a mistake in the file quote it.
+    rebut.write("rebut.toml", &format!("[defaults]\ndatabase = \"{away}\"\n"));
+    let (code, said) = run(&["ls"], &[]);
+    assert!(code == 2 && said.contains("your own configuration file only"), "{said}");
+    rebut.write("rebut.toml", &format!("[defaults]\ndatabase = \"{away}\n"));
+    assert_eq!(run(&["ls"], &[]).0, 2);
+    std::fs::remove_file(rebut.path("rebut.toml")).expect("it was there");
+    // A directory that is named by hand is meant.
+    rebut.expect(0, &["ls"]);
+    assert!(rebut.data().join("rebut.db").exists());
+}
