@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{BufRead, BufReader},
+    net::TcpListener,
     os::unix::{fs::chown, process::CommandExt},
     path::{Path, PathBuf},
     process::{Child, ChildStderr, Command, Stdio},
@@ -22,6 +23,8 @@ pub struct Cluster {
     databases: AtomicU32,
     programs: PathBuf,
     owner: Option<Owner>,
+    /// Where it listens besides its socket: on this port, with TLS.
+    port: Option<u16>,
     folder: TempDir,
 }
 
@@ -35,16 +38,50 @@ struct Owner {
 impl Cluster {
     /// Makes it and waits until it answers. A commit does not wait for the disk: it survives all that a test can do to the server.
     pub fn start() -> Self {
+        let cluster = Self::make(None);
+        cluster.run();
+        cluster
+    }
+
+    /// The same, and it can be reached at `localhost` with TLS, by whoever trusts [`Cluster::authority`].
+    pub fn start_with_tls() -> Self {
+        let free = TcpListener::bind(("localhost", 0)).and_then(|listener| listener.local_addr()).expect("a free port");
+        let cluster = Self::make(Some(free.port()));
+        fs::write(cluster.folder.path().join("names"), "subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE\n").expect("a file");
+        let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2";
+        for args in [
+            format!("req -x509 {key} -keyout ca.key -out ca.pem -subj /CN=rebut-test"),
+            format!("req {key} -keyout server.key -out server.csr -subj /CN=localhost"),
+            "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -out server.pem -extfile names".to_owned(),
+        ] {
+            let made = cluster.command("openssl").args(args.split(' ')).output().expect("openssl starts: install the package `openssl`");
+            assert!(made.status.success(), "openssl {args}: {}", String::from_utf8_lossy(&made.stderr));
+        }
+        cluster.run();
+        cluster
+    }
+
+    /// The certificate of the authority that vouches for the server.
+    pub fn authority(&self) -> PathBuf {
+        self.folder.path().join("ca.pem")
+    }
+
+    /// The URL of the same database, over the network and with TLS.
+    pub fn with_tls(&self, database: &str) -> String {
+        let (name, port) = (database.rsplit('/').next().unwrap_or(database), self.port.expect("a server with TLS"));
+        format!("postgres://postgres:{PASSWORD}@localhost:{port}/{name}?sslmode=require")
+    }
+
+    fn make(port: Option<u16>) -> Self {
         let folder = tempfile::Builder::new().prefix("pg").tempdir().expect("a folder");
         let owner = rustix::process::getuid().is_root().then(owner);
         if let Some(owner) = owner {
             chown(folder.path(), Some(owner.user), Some(owner.group)).expect("the folder can be given away");
         }
-        let cluster = Self { server: Mutex::new(None), databases: AtomicU32::new(0), programs: programs(), owner, folder };
+        let cluster = Self { server: Mutex::new(None), databases: AtomicU32::new(0), programs: programs(), owner, port, folder };
         let args = ["-D", "data", "-U", "postgres", "-A", "trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"];
         let made = cluster.command("initdb").args(args).output().expect("initdb starts");
         assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
-        cluster.run();
         cluster
     }
 
@@ -58,7 +95,7 @@ impl Cluster {
         let name = format!("debates{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.ask("postgres", &format!("CREATE DATABASE {name} {options}"));
         let host = self.folder.path().to_str().expect("a path in UTF-8").replace('/', "%2F");
-        format!("postgres://postgres:{PASSWORD}@{host}/{name}")
+        format!("postgres://postgres:{PASSWORD}@{host}:{}/{name}", self.port.unwrap_or(5432))
     }
 
     /// What a stranger is told who asks a database (its URL or name) for one value. Anything that fails, fails the test.
@@ -66,7 +103,7 @@ impl Cluster {
         let name = database.rsplit('/').next().unwrap_or(database);
         let mut psql = Command::new(self.programs.join("psql"));
         psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", name, "-c", sql, "-h"]);
-        let output = psql.arg(self.folder.path()).output().expect("psql starts");
+        let output = psql.arg(self.folder.path()).args(["-p", &self.port.unwrap_or(5432).to_string()]).output().expect("psql starts");
         assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("UTF-8").trim_end().to_owned()
     }
@@ -86,7 +123,12 @@ impl Cluster {
         let mut server = self.command("setpriv");
         // Whatever happens to the test: the server ends with the thread that started it.
         server.args(["--pdeathsig", "QUIT", "--"]).arg(self.programs.join("postgres"));
-        server.args(["-D", "data", "-h", "", "-F", "-c", "max_connections=200", "-k"]).arg(self.folder.path());
+        server.args(["-D", "data", "-F", "-c", "max_connections=200", "-k"]).arg(self.folder.path());
+        match self.port {
+            Some(port) => server.args(["-h", "localhost", "-p", &port.to_string(), "-c", "ssl=on"]),
+            None => server.args(["-h", ""]),
+        };
+        server.args(["-c", "ssl_cert_file=../server.pem", "-c", "ssl_key_file=../server.key"]);
         let mut server = server.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("setpriv starts: install util-linux");
         await_ready(server.stderr.take().expect("piped"));
         *self.server.lock().unwrap_or_else(PoisonError::into_inner) = Some(server);

@@ -121,6 +121,9 @@ impl From<StoreError> for CliError {
             StoreError::NotFound(_) => Self::usage(message),
             StoreError::Foreign(_) => Self::failed(message)
                 .hint("put a backup in its place, or move it away (`sqlite3 FILE .recover` can often save what is in it); --data DIR keeps debates elsewhere"),
+            StoreError::NoPlace { path, .. } if rebut_store::is_postgres_url(&path) => {
+                Self::failed(message).hint("check the URL: REBUT_DATABASE, or `database` in your configuration")
+            }
             StoreError::NoPlace { .. } => Self::failed(message).hint("name a directory you may write into: --data DIR"),
             StoreError::Unreadable { .. } => Self::failed(message).hint("`rebut audit verify` lists everything that is wrong"),
             StoreError::Failed(_) => Self::failed(message).hint("nothing acknowledged is lost; free the disk or fix the file, then resume"),

@@ -86,13 +86,25 @@ impl Config {
 
     /// The settings of a format with some of them changed, checked as those of a file are.
     pub fn format_with(&self, name: &str, changes: &serde_json::Map<String, Value>) -> Result<Value, CliError> {
-        let mut config = self.format(name)?;
-        if let Some(settings) = config.as_object_mut() {
-            layers::merge_json(settings, changes);
-        }
         let rules =
             FORMATS.iter().find(|format| format.name == name).ok_or_else(|| CliError::usage(format!("there is no format `{name}`")))?;
-        (rules.check_config)(&config).map_err(|problem| CliError::usage(layers::with_suggestion(&problem)))?;
+        let changed = |changes: &serde_json::Map<String, Value>| {
+            let mut config = self.format(name)?;
+            if let Some(settings) = config.as_object_mut() {
+                layers::merge_json(settings, changes);
+            }
+            Ok::<_, CliError>(config)
+        };
+        // One by one first, so that the one that is wrong is named.
+        for (key, value) in changes {
+            let config = changed(&serde_json::Map::from_iter([(key.clone(), value.clone())]))?;
+            (rules.check_config)(&config).map_err(|problem| {
+                let named = if problem.contains(key.as_str()) { problem } else { format!("{name}.{key}: {problem}") };
+                CliError::usage(layers::with_suggestion(&named))
+            })?;
+        }
+        let config = changed(changes)?;
+        (rules.check_config)(&config).map_err(CliError::usage)?;
         Ok(config)
     }
 

@@ -6,8 +6,10 @@ use crate::{
 };
 use std::{
     fs,
+    io::{BufRead, BufReader},
+    net::TcpListener,
     path::Path,
-    process::{Command, Output},
+    process::{Child, Command, Output, Stdio},
 };
 
 /// Commands that are shown but not run here: they build or check the repository itself.
@@ -20,14 +22,73 @@ const FROM_A_CLONE: &str = "cargo run --release -p rebut -- ";
 pub fn play(block: &Block) -> Result<(), String> {
     let stage = tempfile::tempdir().expect("a folder");
     set(stage.path());
+    let port = free_port();
+    let mut beside = Vec::new();
     for (number, step) in block.steps.iter().enumerate() {
         if NOT_RUN.contains(&step.command.as_str()) {
             continue;
         }
         let last = number + 1 == block.steps.len();
-        check(step, if last { block.exit } else { 0 }, stage.path()).map_err(|wrong| format!("{}: {wrong}", block.place))?;
+        let step = on_port(step, &port);
+        let played = match step.command.strip_suffix(" &") {
+            Some(command) => Beside::start(command, &step.shown, stage.path()).map(|started| beside.push(started)),
+            None => check(&step, if last { block.exit } else { 0 }, stage.path()),
+        };
+        played.map_err(|wrong| format!("{}: {wrong}", block.place))?;
     }
-    Ok(())
+    beside.into_iter().try_for_each(Beside::stop).map_err(|wrong| format!("{}: {wrong}", block.place))
+}
+
+/// The port in the documents. Here it is another, since somebody may use that one.
+const PORT: &str = "7878";
+
+fn free_port() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").port().to_string()
+}
+
+fn on_port(step: &Step, port: &str) -> Step {
+    Step { command: step.command.replace(PORT, port), shown: step.shown.iter().map(|line| line.replace(PORT, port)).collect() }
+}
+
+/// A command that ends with `&`: it runs beside the others, and ends well when it is told to.
+struct Beside {
+    command: String,
+    child: Child,
+}
+
+impl Beside {
+    /// Starts it and waits until it has said, on standard error, what is shown of it.
+    fn start(command: &str, shown: &[String], stage: &Path) -> Result<Self, String> {
+        let mut bash = bash(&format!("exec {command}"), stage);
+        let mut child = bash.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("bash");
+        let mut errors = BufReader::new(child.stderr.take().expect("piped"));
+        let started = Self { command: command.to_owned(), child };
+        let mut said = String::new();
+        while shown.iter().any(|line| !is_shown(line, &said)) {
+            if errors.read_line(&mut said).expect("text") == 0 {
+                return Err(format!("`{command} &` does not print\n  {}\nbut\n{said}", shown.join("\n  ")));
+            }
+        }
+        // Read on, so that the pipe cannot fill up; it ends with the process.
+        std::thread::spawn(move || errors.lines().map_while(Result::ok).for_each(drop));
+        Ok(started)
+    }
+
+    fn stop(mut self) -> Result<(), String> {
+        let sent = Command::new("sh").args(["-c", &format!("kill -TERM {}", self.child.id())]).status();
+        assert!(sent.expect("a shell").success(), "`{}` has ended by itself", self.command);
+        let status = self.child.wait().expect("a process");
+        if status.success() { Ok(()) } else { Err(format!("`{} &` ended with {status} when it was told to stop", self.command)) }
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // A test that failed must not leave a process behind; one that has ended cannot be killed, which is fine.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 fn set(stage: &Path) {
@@ -83,11 +144,15 @@ fn with_id(command: &str, stage: &Path) -> String {
 }
 
 fn run(command: &str, stage: &Path) -> Output {
+    bash(command, stage).output().expect("bash")
+}
+
+fn bash(command: &str, stage: &Path) -> Command {
     let built = Path::new(env!("CARGO_BIN_EXE_rebut")).parent().expect("a folder");
     let others = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(std::iter::once(built.to_owned()).chain(std::env::split_paths(&others))).expect("a path");
     let mut bash = Command::new("bash");
-    bash.args(["-c", command]).current_dir(stage.join("project")).stdin(std::process::Stdio::null());
+    bash.args(["-c", command]).current_dir(stage.join("project")).stdin(Stdio::null());
     bash.env_clear().env("PATH", path).env("HOME", stage.join("home")).env("REBUT_DATA", stage.join("data")).env("USER", "you");
-    bash.output().expect("bash")
+    bash
 }

@@ -36,9 +36,8 @@ fn a_debate_lives_there_as_it_would_in_a_file() {
     let resumed = rebut.json(0, &["resume", &id[..8], "--json"]);
     assert_eq!((&resumed["result"], &resumed["outcome"]), (&expected["result"], &expected["outcome"]));
     assert_eq!(rebut.expect(0, &["show", &id, "--transcript"]), transcript);
-    for args in [&["audit", "verify", &id][..], &["audit", "verify"], &["replay", &id]] {
-        rebut.expect(0, args);
-    }
+    rebut.expect(0, &["audit", "verify", &id]);
+    rebut.expect(0, &["replay", &id]);
     assert!(rebut.expect(0, &["ls"]).contains(&id[..8]));
     assert!(!rebut.data().join("rebut.db").exists(), "there is no file beside it");
 
@@ -99,4 +98,16 @@ fn the_password_is_shown_nowhere() {
     // A directory that is named by hand is meant.
     rebut.expect(0, &["ls"]);
     assert!(rebut.data().join("rebut.db").exists());
+}
+
+#[test]
+fn a_server_over_the_network_is_believed_with_a_certificate_we_trust() {
+    let cluster = Cluster::start_with_tls();
+    let socket = cluster.database();
+    let mut rebut = on(&cluster.with_tls(&socket));
+    let strange = rebut.run(&["ls"]);
+    assert!(strange.code != 0 && strange.stderr.contains("certificate") && !strange.stderr.contains(PASSWORD), "{strange:?}");
+    rebut.set("SSL_CERT_FILE", cluster.authority().to_str().expect("a path in UTF-8"));
+    let id = rebut.json(0, &case(&["--json"]))["debate_id"].as_str().expect("an id").to_owned();
+    assert!(on(&socket).expect(0, &["ls"]).contains(&id[..8]), "the same database, another way to it");
 }

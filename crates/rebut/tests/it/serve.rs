@@ -39,7 +39,7 @@ fn a_debate_is_asked_for_read_and_listed_over_http() {
     let answer = served.ask_with(&served.token, "POST", "/v1/debates", Some(&offline("script:debate.md")), "Prefer: wait=60\r\n");
     assert_eq!(answer.status, 200, "{answer:?}");
     let result = answer.json();
-    assert_eq!((&result["outcome"], &result["result"]["recommendation"]["option"]), (&json!("consensus"), &json!("C")), "{result}");
+    assert_eq!((&result["outcome"], &result["result"]["recommended_option"]), (&json!("consensus"), &json!("C")), "{result}");
     let id = result["debate_id"].as_str().expect("an id").to_owned();
     assert_eq!(served.ask("GET", "/v1/debates", None).json()["debates"][0]["id"], id.as_str());
     assert_eq!(served.ask("GET", &format!("/v1/debates/{id}/audit"), None).json()["ok"], true);

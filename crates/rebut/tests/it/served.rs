@@ -25,7 +25,6 @@ pub struct Served {
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
-    pub head: String,
     pub body: String,
 }
 
@@ -89,7 +88,7 @@ impl Served {
         stream.read_to_string(&mut text).expect("it answers and closes");
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("no status: {head}"));
-        Answer { status, head: head.to_owned(), body: body.to_owned() }
+        Answer { status, body: body.to_owned() }
     }
 
     /// Starts a debate and gives its id.

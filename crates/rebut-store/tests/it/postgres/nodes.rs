@@ -93,7 +93,6 @@ async fn each_node_hears_the_others_and_not_itself() {
     cluster.crash();
     cluster.run();
     assert_eq!(one.changed_elsewhere().await, Ok(Changed::Anything), "who knows what was said meanwhile");
-    assert_eq!(one.append(first(DebateId::new(), 1)).await.is_ok() || one.append(first(DebateId::new(), 1)).await.is_ok(), true);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

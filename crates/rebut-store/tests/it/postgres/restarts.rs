@@ -138,7 +138,7 @@ async fn a_server_that_is_away_is_waited_for_by_nobody_here() {
     // Closed from the other side, with the next in line only reading: as after a failover.
     let (name, end) = (
         url.rsplit('/').next().expect("a name"),
-        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'postgres' AND pid <> pg_backend_pid() AND backend_type = 'client backend'",
+        "SELECT count(pg_terminate_backend(pid, 60000)) FROM pg_stat_activity WHERE usename = 'postgres' AND pid <> pg_backend_pid() AND backend_type = 'client backend'",
     );
     cluster.ask("postgres", &format!("ALTER DATABASE {name} SET default_transaction_read_only = on"));
     cluster.ask("postgres", end);
