@@ -116,6 +116,8 @@ pub struct More {
     pub caps: Caps,
     /// Seconds for the whole run; 0 is no limit.
     pub debate_seconds: Option<u64>,
+    /// Seconds a person may take to approve the result; 0 is that nobody is asked.
+    pub approval_seconds: Option<u64>,
 }
 
 /// A request for a debate. Everything is resolved: no file is read after this.

@@ -293,7 +293,8 @@ impl Desk {
 /// The limits after a resume, if they change.
 fn new_limits(before: Limits, more: More) -> Result<Option<Limits>, DeskError> {
     let seconds = more.debate_seconds.unwrap_or(before.debate_seconds);
-    let limits = Limits { caps: more.caps.or(before.caps), debate_seconds: seconds, ..before };
+    let approval_seconds = more.approval_seconds.unwrap_or(before.approval_seconds);
+    let limits = Limits { caps: more.caps.or(before.caps), debate_seconds: seconds, approval_seconds, ..before };
     match limits.caps.problem() {
         Some(problem) => Err(DeskError::BadRequest(problem)),
         None => Ok((limits != before).then_some(limits)),
@@ -359,7 +360,7 @@ fn check_prices(caps: &Caps, models: &Opened) -> Result<(), DeskError> {
 
 /// Runs a format to its end and records that end.
 async fn drive(format: &'static Format, debate: Debate) -> Result<Arc<Outcome>, DeskError> {
-    let result = (format.run)(&debate).await;
+    let result = approved(format, &debate).await;
     match ending(&debate, result) {
         Ok(outcome) => {
             let outcome = Arc::new(outcome);
@@ -376,6 +377,19 @@ async fn drive(format: &'static Format, debate: Debate) -> Result<Arc<Outcome>, 
         }
         Err(halt) => Err(DeskError::Halted(halt)),
     }
+}
+
+/// The gate at which a result waits for a person.
+const RESULT: &str = "result";
+
+/// Runs a format to its result. Where the debate asks for it, a person approves what others would use.
+pub(super) async fn approved(format: &'static Format, debate: &Debate) -> Result<Outcome, Halt> {
+    let outcome = (format.run)(debate).await?;
+    let seconds = debate.limits.approval_seconds;
+    if seconds > 0 && outcome.outcome.exit_code() == 0 {
+        debate.gate(RESULT, &outcome.summary, Some(Duration::from_secs(seconds))).await?;
+    }
+    Ok(outcome)
 }
 
 /// The outcome behind a result. Pauses and broken journals have none.

@@ -512,7 +512,7 @@ async fn a_gate_waits_for_one_decision_survives_a_crash_and_closes_in_time() {
     assert_eq!(outcome.summary, "approved by boss");
 }
 
-fn decision(gate: &str, approved: bool, by: &str) -> GateDecided {
+pub fn decision(gate: &str, approved: bool, by: &str) -> GateDecided {
     GateDecided { gate: gate.to_owned(), approved, by: by.to_owned(), reason: String::new() }
 }
 
