@@ -1,5 +1,6 @@
-//! The repository's own tools: `tidy` holds the house rules, `perf` measures against a hand-written floor.
+//! The repository's own tools: `tidy` holds the house rules, `perf` measures against a hand-written floor, `load` puts load on a real server.
 
+pub mod load;
 pub mod perf;
 pub mod tidy;
 

@@ -6,13 +6,15 @@ const USAGE: &str = "\
 usage: cargo xtask <tool>
 
   tidy                                  check the house rules in every tracked file
-  perf [--runs N] [--quick] [--json]    measure debates against a hand-written floor";
+  perf [--runs N] [--quick] [--json]    measure debates against a hand-written floor
+  load [--debates N] [--watchers N]      put load on a real server: live debates, watchers, readers";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.split_first().map(|(tool, rest)| (tool.as_str(), rest)) {
         Some(("tidy", [])) => tidy(),
         Some(("perf", rest)) => xtask::perf::run(rest).map_err(|error| format!("perf: {error}")),
+        Some(("load", rest)) => xtask::load::run(rest).map_err(|error| format!("load: {error}")),
         // Perf starts these itself, as processes of their own.
         Some((xtask::perf::SERVER, rest)) => xtask::perf::serve(rest).map_err(|error| format!("model server: {error}")),
         Some((xtask::perf::SCENARIO, rest)) => xtask::perf::run_scenario(rest).map_err(|error| format!("scenario: {error}")),

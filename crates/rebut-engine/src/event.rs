@@ -183,11 +183,14 @@ pub struct Limits {
     /// What the debate may use at most.
     #[serde(skip_serializing_if = "is_default")]
     pub caps: Caps,
+    /// Seconds a person may take to approve the result before the debate ends; 0 is that nobody is asked.
+    #[serde(skip_serializing_if = "is_default")]
+    pub approval_seconds: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { turn_seconds: 120, debate_seconds: 0, reply_bytes: 1 << 20, attempts: 4, caps: Caps::default() }
+        Self { turn_seconds: 120, debate_seconds: 0, reply_bytes: 1 << 20, attempts: 4, caps: Caps::default(), approval_seconds: 0 }
     }
 }
 

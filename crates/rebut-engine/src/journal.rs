@@ -6,6 +6,7 @@ use crate::{
     DebateId,
     budget::{Amount, Spent, may_be_billed},
     clock::Clock,
+    desk::Ears,
     error::{Halt, TooLate},
     event::{Event, GateDecided, GateOpened, HumanAnswered, HumanCancelled, HumanNoted, Limits, Started, TurnCompleted, TurnFailed},
     model::{Fault, FaultKind},
@@ -32,6 +33,7 @@ pub struct Journal {
     end: tokio::sync::Mutex<End>,
     memory: Mutex<Memory>,
     grown: watch::Sender<u64>,
+    ears: Arc<Ears>,
 }
 
 /// The journal's end, and what waits to be appended there.
@@ -192,7 +194,7 @@ pub struct RecordedTurn {
 
 impl Journal {
     /// A journal with nothing in it yet.
-    pub fn new(debate: DebateId, store: Arc<dyn Store>, clock: Arc<dyn Clock>, seal: Option<Arc<Seal>>) -> Self {
+    pub fn new(debate: DebateId, store: Arc<dyn Store>, clock: Arc<dyn Clock>, seal: Option<Arc<Seal>>, ears: Arc<Ears>) -> Self {
         let end = End {
             count: 0,
             head: Hash::default(),
@@ -203,7 +205,7 @@ impl Journal {
             begun: 0,
             refused: None,
         };
-        Self { debate, store, clock, seal, end: end.into(), memory: Mutex::default(), grown: watch::Sender::new(0) }
+        Self { debate, store, clock, seal, end: end.into(), memory: Mutex::default(), grown: watch::Sender::new(0), ears }
     }
 
     /// Reads everything that is recorded after what is already known.
@@ -316,8 +318,10 @@ impl Journal {
         end.holds = begun.claim != Claim::Release && (end.holds || begun.claim == Claim::Take);
         let has_reply = begun.entries.iter().any(|entry| matches!(entry.event, Event::TurnCompleted(_)));
         end.unsynced = begun.durability != Durability::Power && (end.unsynced || has_reply);
-        self.remember_steering(count - begun.entries.len() as u64, &begun.entries);
+        let before = count - begun.entries.len() as u64;
+        self.remember_steering(before, &begun.entries);
         self.grown.send_replace(count);
+        self.ears.appended(self.debate, before, &begun.entries);
     }
 
     /// Keeps an event for the next append: facts the format derives need no commit of their own.

@@ -26,6 +26,7 @@ pub mod memory;
 pub mod model;
 pub mod moves;
 pub mod nearest;
+pub mod observing;
 pub mod outcome;
 pub mod planning;
 pub mod policy;

@@ -82,6 +82,7 @@ pub struct Change {
 /// A debate that somebody asks for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "NewDebate")]
 pub struct NewDebate {
     /// The format's name.
     pub format: String,
@@ -138,12 +139,15 @@ pub struct NewLimits {
     /// Seconds.
     #[serde(default)]
     pub seconds: Option<u64>,
+    /// Seconds a person may take to approve the result before the debate ends; without it nobody is asked.
+    #[serde(default)]
+    pub approval_seconds: Option<u64>,
 }
 
 impl From<NewLimits> for More {
     fn from(limits: NewLimits) -> Self {
         let caps = Caps { cost_usd: limits.cost_usd, tokens: limits.tokens, calls: limits.calls, unknown_prices: false };
-        Self { caps, debate_seconds: limits.seconds }
+        Self { caps, debate_seconds: limits.seconds, approval_seconds: limits.approval_seconds }
     }
 }
 

@@ -16,6 +16,7 @@ mod sse;
 mod tail;
 mod ws;
 
+pub use metrics::Metrics;
 pub use problem::Problem;
 pub use routes::listed;
 pub use server::{Answered, Server, Settings, Shared, Told, serve};

@@ -18,15 +18,16 @@ use std::collections::BTreeMap;
 
 /// The document.
 pub fn document(front: &dyn Front) -> Value {
+    let formats: Vec<String> = front.formats().into_iter().map(|card| card.name).collect();
     let mut schemas = Schemas::new();
     let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
     for route in ROUTES {
-        let operation = operation(route, &mut schemas);
+        let mut operation = operation(route, &mut schemas);
+        name_formats(&mut operation, &formats);
         paths.entry(route.path).or_default().insert(route.method.as_str().to_lowercase(), operation);
     }
     let responses: Map<String, Value> =
         PROBLEMS.iter().map(|(status, about)| (format!("Problem{status}"), problem(*status, about, &mut schemas))).collect();
-    let formats: Vec<String> = front.formats().into_iter().map(|card| card.name).collect();
     json!({
         "openapi": "3.1.0",
         "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
@@ -147,11 +148,19 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
     operation
 }
 
+/// A new debate is of a format that there is here.
+fn name_formats(operation: &mut Value, formats: &[String]) {
+    let schema = operation.pointer_mut("/requestBody/content/application~1json/schema");
+    if let Some(schema) = schema.filter(|schema| schema["title"] == "NewDebate") {
+        schema["properties"]["format"]["enum"] = json!(formats);
+    }
+}
+
 fn parameters(route: &Route, schemas: &mut Schemas) -> Vec<Value> {
     let in_path = PARAMETERS.iter().filter(|(name, ..)| route.path.contains(&format!("{{{name}}}")));
     let mut all: Vec<Value> = in_path
         .map(|(name, about, pattern)| {
-            json!({ "name": name, "in": "path", "required": true, "description": about, "schema": { "type": "string", "pattern": pattern } })
+            json!({ "name": name, "in": "path", "required": true, "description": about, "schema": text_like(pattern) })
         })
         .collect();
     if let Some(query) = route.query {
@@ -159,9 +168,14 @@ fn parameters(route: &Route, schemas: &mut Schemas) -> Vec<Value> {
     }
     let headers = HEADERS.iter().filter(|(name, ..)| route.headers.contains(name));
     all.extend(headers.map(|(name, about, pattern)| {
-        json!({ "name": name, "in": "header", "required": false, "description": about, "schema": { "type": "string", "pattern": pattern } })
+        json!({ "name": name, "in": "header", "required": false, "description": about, "schema": text_like(pattern) })
     }));
     all
+}
+
+/// Text of that form; of any form where none is said.
+fn text_like(pattern: &str) -> Value {
+    if pattern.is_empty() { json!({ "type": "string", "minLength": 1 }) } else { json!({ "type": "string", "pattern": pattern }) }
 }
 
 /// The fields of a type as parameters. What may be left out is left out: there is no null behind a question mark.
@@ -188,7 +202,17 @@ fn without_null(mut schema: Value) -> Value {
     let choices = schema.get("anyOf").and_then(Value::as_array).cloned();
     let real: Vec<Value> = choices.into_iter().flatten().filter(|choice| choice["type"] != "null").collect();
     match &real[..] {
-        [one] => one.clone(),
+        [one] => one_of_words(one.clone()),
+        _ => one_of_words(schema),
+    }
+}
+
+/// A choice between words as tools read it best: a list of them.
+fn one_of_words(schema: Value) -> Value {
+    let choices = schema.get("oneOf").and_then(Value::as_array);
+    let words: Option<Vec<&Value>> = choices.and_then(|choices| choices.iter().map(|choice| choice.get("const")).collect());
+    match words {
+        Some(words) if !words.is_empty() => json!({ "type": "string", "enum": words }),
         _ => schema,
     }
 }
@@ -199,8 +223,9 @@ fn response(reply: &Reply, schemas: &mut Schemas) -> Value {
         content.insert("application/json".to_owned(), json!({ "schema": schemas.given(schema) }));
     }
     for media_type in reply.text {
-        // A file that is JSON itself may hold anything.
-        let schema = if media_type.ends_with("json") && !media_type.contains("ndjson") { json!({}) } else { json!({ "type": "string" }) };
+        // A file that is JSON or YAML itself is read as such by tools, and may hold anything.
+        let is_read = ["/json", "+json", "/yaml"].iter().any(|kind| media_type.ends_with(kind));
+        let schema = if is_read { json!({}) } else { json!({ "type": "string" }) };
         content.insert((*media_type).to_owned(), json!({ "schema": schema }));
     }
     let mut response = json!({ "description": reply.about });
@@ -208,11 +233,8 @@ fn response(reply: &Reply, schemas: &mut Schemas) -> Value {
         response["content"] = content.into();
     }
     let headers = HEADERS.iter().filter(|(name, ..)| reply.headers.contains(name));
-    let headers: Map<String, Value> = headers
-        .map(|(name, about, pattern)| {
-            ((*name).to_owned(), json!({ "description": about, "schema": { "type": "string", "pattern": pattern } }))
-        })
-        .collect();
+    let headers: Map<String, Value> =
+        headers.map(|(name, about, pattern)| ((*name).to_owned(), json!({ "description": about, "schema": text_like(pattern) }))).collect();
     if !headers.is_empty() {
         response["headers"] = headers.into();
     }

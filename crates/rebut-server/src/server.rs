@@ -16,7 +16,7 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
-use rebut_engine::{Desk, Running};
+use rebut_engine::Desk;
 use serde_json::Value;
 use std::{collections::BTreeSet, fmt, future::Future, io, ops::Deref, pin::pin, sync::Arc, time::Duration};
 use tokio::{
@@ -34,6 +34,8 @@ pub struct Server {
     pub front: Arc<dyn Front>,
     /// Who is let in.
     pub keys: Keys,
+    /// What is counted: also what the desk tells its observer.
+    pub metrics: Arc<Metrics>,
     /// How much of what is allowed.
     pub settings: Settings,
 }
@@ -49,6 +51,8 @@ pub struct Settings {
     pub requests_per_minute: u32,
     /// Watchers of one key at a time at most.
     pub watchers: usize,
+    /// Connections at a time at most; whoever comes then waits.
+    pub connections: usize,
     /// How long a body may take to come.
     pub body_within: Duration,
     /// How long the head of a request may take to come.
@@ -93,6 +97,7 @@ impl Default for Settings {
             body_bytes: 1 << 20,
             requests_per_minute: 6_000,
             watchers: 2_000,
+            connections: 10_000,
             body_within: Duration::from_secs(30),
             head_within: Duration::from_secs(15),
             heartbeat: Duration::from_secs(15),
@@ -112,8 +117,6 @@ pub struct Shared {
     pub buckets: Buckets,
     /// Who watches.
     pub watchers: Arc<Watchers>,
-    /// What is counted.
-    pub metrics: Arc<Metrics>,
     /// Whether it stops.
     pub stopping: watch::Receiver<bool>,
     /// What the interface is, for programs.
@@ -134,17 +137,6 @@ impl Shared {
         // Whoever could say so and is gone has stopped it too.
         let _ = self.stopping.clone().wait_for(|stops| *stops).await;
     }
-
-    /// Counts a debate that runs here when it ends.
-    pub fn count(&self, running: Running) {
-        self.metrics.begun();
-        let (desk, metrics, id) = (self.desk.clone(), self.metrics.clone(), running.id);
-        tokio::spawn(async move {
-            let result = running.outcome().await;
-            let view = desk.view(id).await.ok();
-            metrics.ended(&result, view.as_ref());
-        });
-    }
 }
 
 impl Server {
@@ -153,8 +145,8 @@ impl Server {
         let (stop, stopping) = watch::channel(false);
         let hosts = guard::hosts(port, &self.settings.hosts);
         let document = openapi::document(&*self.front);
-        let (buckets, watchers, metrics) = Default::default();
-        let shared = Arc::new(Shared { server: self, hosts, buckets, watchers, metrics, stopping, document });
+        let (buckets, watchers) = Default::default();
+        let shared = Arc::new(Shared { server: self, hosts, buckets, watchers, stopping, document });
         let mut router = Router::new();
         for route in ROUTES {
             let server = shared.clone();
@@ -175,7 +167,7 @@ pub async fn serve(listener: TcpListener, server: Arc<Server>, stop: impl Future
     loop {
         tokio::select! {
             () = &mut stop => break,
-            accepted = listener.accept() => match accepted {
+            accepted = listener.accept(), if connections.len() < shared.settings.connections => match accepted {
                 Ok((stream, _)) => {
                     connections.spawn(answer(stream, router.clone(), shared.clone()));
                 }

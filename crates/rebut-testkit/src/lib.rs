@@ -2,6 +2,7 @@
 //! processes that are held and waited for, a PostgreSQL server.
 
 pub mod cases;
+pub mod catcher;
 pub mod clock;
 pub mod conformance;
 pub mod crash;

@@ -13,6 +13,7 @@ use crate::{
 use rebut_engine::{
     Desk, DeskOptions,
     model::{Model, Models},
+    observing::Observer,
     secrets::Scrubber,
     store::Store,
     view::View,
@@ -99,6 +100,17 @@ impl App {
 
     /// A desk over another store, or other models than the registry's.
     pub fn desk_over(&self, store: Arc<dyn Store>, registry: &Registry, models: Arc<dyn Models>) -> Result<Desk, CliError> {
+        self.desk_observed(store, registry, models, None)
+    }
+
+    /// The same with somebody who is told of every event.
+    pub fn desk_observed(
+        &self,
+        store: Arc<dyn Store>,
+        registry: &Registry,
+        models: Arc<dyn Models>,
+        observer: Option<Arc<dyn Observer>>,
+    ) -> Result<Desk, CliError> {
         self.clear_left();
         let options = DeskOptions {
             seal: Some(self.place.seal()?),
@@ -106,6 +118,7 @@ impl App {
             calls_per_provider: self.config.defaults.calls_per_provider.unwrap_or(DeskOptions::default().calls_per_provider),
             stream_deltas: STREAMS,
             sandbox: Arc::new(sandbox()?),
+            observer,
             ..DeskOptions::default()
         };
         Ok(Desk::with_options(store, models, options))

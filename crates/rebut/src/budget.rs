@@ -28,6 +28,8 @@ pub struct Budget {
     pub caps: Caps,
     /// Seconds for a whole run.
     pub seconds: Option<u64>,
+    /// Seconds a person may take to approve the result.
+    pub approval: Option<u64>,
 }
 
 impl Budget {
@@ -41,7 +43,11 @@ impl Budget {
             calls: config.max_calls,
             unknown_prices: config.allow_unknown_price.unwrap_or_default(),
         };
-        Self { caps: given.or(configured), seconds: args.max_time.or(config.max_time).map(|span| span.0) }
+        Self {
+            caps: given.or(configured),
+            seconds: args.max_time.or(config.max_time).map(|span| span.0),
+            approval: args.approve_within.map(|span| span.0),
+        }
     }
 
     /// Whether nothing is limited.
@@ -53,12 +59,17 @@ impl Budget {
     pub fn limits(&self, format: &str, config: &Value) -> Result<Limits, CliError> {
         let usual =
             Format::named(format).map(|format| (format.limits)(config)).ok_or_else(|| CliError::failed("there is no such format"))?;
-        Ok(Limits { caps: self.caps, debate_seconds: self.seconds.unwrap_or(usual.debate_seconds), ..usual })
+        Ok(Limits {
+            caps: self.caps,
+            debate_seconds: self.seconds.unwrap_or(usual.debate_seconds),
+            approval_seconds: self.approval.unwrap_or_default(),
+            ..usual
+        })
     }
 
     /// For a debate that goes on, or a fork.
     pub fn more(&self) -> More {
-        More { caps: self.caps, debate_seconds: self.seconds }
+        More { caps: self.caps, debate_seconds: self.seconds, approval_seconds: self.approval }
     }
 }
 

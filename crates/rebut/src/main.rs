@@ -32,6 +32,7 @@ mod remote;
 mod replacing;
 mod roles;
 mod serve;
+mod telemetry;
 mod text;
 mod versions;
 mod wisdom;

@@ -16,19 +16,12 @@ pub struct Binary {
 impl Binary {
     /// Builds it if it is not up to date, and writes its configuration.
     pub fn new(folder: &Path, endpoint: &str) -> Result<Self, String> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut build = Command::new(cargo);
-        build.args(["build", "--quiet", "--release", "--package", "rebut"]).current_dir(crate::root()).stdout(Stdio::null());
-        match build.status() {
-            Ok(status) if status.success() => {}
-            Ok(status) => return Err(format!("building the binary: {status}")),
-            Err(error) => return Err(format!("building the binary: {error}")),
-        }
+        let program = built()?;
         let folder = folder.join("binary");
         let configuration = format!("[providers.perf]\nbase_url = \"{endpoint}\"\n");
         let written = fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join("rebut.toml"), configuration));
         written.map_err(|error| format!("{}: {error}", folder.display()))?;
-        Ok(Self { program: crate::root().join("target").join("release").join("rebut"), folder })
+        Ok(Self { program, folder })
     }
 
     /// One debate on the command line.
@@ -39,5 +32,17 @@ impl Binary {
         // Nobody's own settings must take part.
         command.env("XDG_CONFIG_HOME", &self.folder).env_remove("REBUT_CONFIG").current_dir(&self.folder);
         command
+    }
+}
+
+/// The release binary, built if it is not up to date.
+pub fn built() -> Result<PathBuf, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build.args(["build", "--quiet", "--release", "--package", "rebut"]).current_dir(crate::root()).stdout(Stdio::null());
+    match build.status() {
+        Ok(status) if status.success() => Ok(crate::root().join("target").join("release").join("rebut")),
+        Ok(status) => Err(format!("building the binary: {status}")),
+        Err(error) => Err(format!("building the binary: {error}")),
     }
 }

@@ -34,10 +34,16 @@ pub fn load() -> Result<String, String> {
 }
 
 fn status(field: &str) -> Result<f64, String> {
-    let status = fs::read_to_string("/proc/self/status").map_err(|error| format!("/proc/self/status: {error}"))?;
+    status_of(std::process::id(), field)
+}
+
+/// What a process says about its memory, in MiB.
+pub fn status_of(process: u32, field: &str) -> Result<f64, String> {
+    let path = format!("/proc/{process}/status");
+    let status = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
     let line = status.lines().find_map(|line| line.strip_prefix(field));
     let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")).and_then(|number| number.parse::<f64>().ok());
-    kibibytes.map(|kibibytes| kibibytes / 1024.0).ok_or_else(|| format!("/proc/self/status has no {field}"))
+    kibibytes.map(|kibibytes| kibibytes / 1024.0).ok_or_else(|| format!("{path} has no {field}"))
 }
 
 /// The middle value; of an even number the mean of the two middle ones.

@@ -4,16 +4,16 @@
 //! take turns, so that a slow minute of the machine hits them all alike.
 
 mod arm;
-mod binary;
-mod case;
+pub(crate) mod binary;
+pub(crate) mod case;
 mod engine;
 mod floor;
-mod measure;
+pub(crate) mod measure;
 mod reply;
 mod report;
 mod resume;
 mod scenarios;
-mod server;
+pub(crate) mod server;
 mod targets;
 
 pub use scenarios::{SCENARIO, run_scenario};
@@ -62,7 +62,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 }
 
 /// In the build folder: databases must be on a disk, and the system's folder for temporary files may be memory.
-fn folder() -> Result<TempDir, String> {
+pub(crate) fn folder() -> Result<TempDir, String> {
     let target = crate::root().join("target");
     std::fs::create_dir_all(&target)
         .and_then(|()| tempfile::Builder::new().prefix("perf").tempdir_in(&target))

@@ -68,7 +68,15 @@ impl Desk {
         check_heard(&view, &kept, &start)?;
         let usual = (format.limits)(&start.config);
         let debate_seconds = fork.more.debate_seconds.unwrap_or(usual.debate_seconds);
-        let start = Start { limits: Some(Limits { caps: fork.more.caps, debate_seconds, ..usual }), ..start };
+        let start = Start {
+            limits: Some(Limits {
+                caps: fork.more.caps,
+                debate_seconds,
+                approval_seconds: fork.more.approval_seconds.unwrap_or(0),
+                ..usual
+            }),
+            ..start
+        };
         let (started, models) = self.pin(format, start)?;
         let started =
             Started { marker: origin.marker.clone(), forked_from: Some(ForkedFrom { debate_id: id, at: fork.at.clone() }), ..started };
@@ -97,7 +105,7 @@ impl Desk {
         let models = desk.open_all(&started);
         let (_keep, steer) = channel::channel(Steer::Run);
         let debate = desk.debate(id, started, models, journal.clone(), steer, Deltas::default(), Some(recording), true);
-        let result = (format.run)(&debate).await;
+        let result = super::run::approved(format, &debate).await;
         let failed_then = original.outcome.as_ref().is_some_and(|outcome| outcome.outcome == Ending::Failed);
         if let (Err(Halt::Broken(problem)), false) = (&result, failed_then) {
             return Err(DeskError::WrongState(problem.clone()));
@@ -213,6 +221,7 @@ impl Desk {
 
     /// Removes a debate.
     pub async fn remove(&self, id: DebateId) -> Result<(), DeskError> {
+        self.see_off(id).await?;
         if self.inner.live().contains_key(&id) {
             return Err(DeskError::WrongState(format!("debate {} is running; cancel it first", id.short())));
         }
@@ -225,7 +234,9 @@ impl Desk {
             Err(DeskError::Store(StoreError::Conflict { count, .. })) => self.take_over(id, count).await?,
             taken => taken?,
         }
-        Ok(self.inner.store.remove(id).await?)
+        self.inner.store.remove(id).await?;
+        self.inner.ears.removed(id);
+        Ok(())
     }
 
     /// Claims a debate, so that neither another process is running it nor starts to. Refused where one does.

@@ -9,7 +9,7 @@ mod watch;
 pub use keep::{Fork, Replayed};
 pub use watch::Watch;
 
-use watch::Watched;
+pub(crate) use watch::Ears;
 
 use crate::{
     DebateId,
@@ -23,6 +23,7 @@ use crate::{
     journal::Journal,
     lanes::Lanes,
     model::{Delta, Deltas, Models},
+    observing::Observer,
     outcome::Outcome,
     sandbox::{NoSandbox, Sandbox},
     seal::Seal,
@@ -58,8 +59,8 @@ struct Inner {
     formats: &'static [Format],
     stream_deltas: bool,
     live: Mutex<HashMap<DebateId, Live>>,
-    /// Who waits for what other processes append.
-    watched: Watched,
+    /// Who is told of what is appended.
+    ears: Arc<Ears>,
     listening: std::sync::Once,
 }
 
@@ -89,6 +90,8 @@ pub struct DeskOptions {
     pub stream_deltas: bool,
     /// Where code that a model wrote runs; without one it is refused.
     pub sandbox: Arc<dyn Sandbox>,
+    /// Who is told of every event.
+    pub observer: Option<Arc<dyn Observer>>,
 }
 
 impl Default for DeskOptions {
@@ -101,6 +104,7 @@ impl Default for DeskOptions {
             formats: FORMATS,
             stream_deltas: false,
             sandbox: Arc::new(NoSandbox),
+            observer: None,
         }
     }
 }
@@ -112,6 +116,8 @@ pub struct More {
     pub caps: Caps,
     /// Seconds for the whole run; 0 is no limit.
     pub debate_seconds: Option<u64>,
+    /// Seconds a person may take to approve the result; 0 is that nobody is asked.
+    pub approval_seconds: Option<u64>,
 }
 
 /// A request for a debate. Everything is resolved: no file is read after this.
@@ -169,7 +175,7 @@ impl Desk {
                 formats: options.formats,
                 stream_deltas: options.stream_deltas,
                 live: Mutex::default(),
-                watched: Watched::default(),
+                ears: Arc::new(Ears::new(options.observer)),
                 listening: std::sync::Once::new(),
             }),
         }
@@ -291,10 +297,10 @@ impl Inner {
     /// Every debate that runs or is watched here.
     fn known(&self) -> Vec<DebateId> {
         let live: Vec<DebateId> = self.live().keys().copied().collect();
-        live.into_iter().chain(self.watched.ids()).collect::<BTreeSet<_>>().into_iter().collect()
+        live.into_iter().chain(self.ears.watched()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     fn journal(&self, id: DebateId) -> Journal {
-        Journal::new(id, self.store.clone(), self.clock.clone(), self.seal.clone())
+        Journal::new(id, self.store.clone(), self.clock.clone(), self.seal.clone(), self.ears.clone())
     }
 }

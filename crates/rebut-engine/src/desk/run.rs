@@ -1,6 +1,6 @@
 //! Running debates: from a request or a journal to an outcome.
 
-use super::{Desk, Live, More, Running, Start};
+use super::{Desk, Live, More, Running, Start, watch::Leaving};
 use crate::{
     DebateId,
     agent::Agent,
@@ -15,7 +15,7 @@ use crate::{
     prompt::Fence,
     record::{Hash, Place},
     replay::Recording,
-    store::{Claim, Durability},
+    store::{Claim, Durability, Status},
     view,
 };
 use std::{
@@ -56,6 +56,7 @@ impl Desk {
 
     /// The same with other limits, e.g. after a cap was reached.
     pub async fn resume_with(&self, id: DebateId, more: More) -> Result<Running, DeskError> {
+        self.see_off(id).await?;
         if self.inner.live().contains_key(&id) {
             return Err(DeskError::WrongState(format!("debate {id} is running here already")));
         }
@@ -105,6 +106,18 @@ impl Desk {
             self.cancel_live(id, &journal, cancelled);
         }
         Ok(running)
+    }
+
+    /// Waits for a run whose last event is written already: whoever saw that event may count on it that nobody runs the debate.
+    pub(super) async fn see_off(&self, id: DebateId) -> Result<(), DeskError> {
+        let live = self.inner.live().get(&id).cloned();
+        if let Some(mut live) = live
+            && self.view(id).await?.status() != Status::Running
+        {
+            // A run that was dropped has ended too.
+            let _ = live.ended.wait_for(Option::is_some).await;
+        }
+        Ok(())
     }
 
     /// Records the beginning and spawns the run. `copied` are events taken over from another debate.
@@ -220,14 +233,15 @@ impl Desk {
             Live { journal: journal.clone(), steer: Arc::new(steer), deltas: deltas.clone(), task: task.clone(), ended: ended.clone() };
         self.inner.live().insert(id, live);
         self.listen_elsewhere();
-        // Whoever waited for another process to go on with it listens here from now on.
-        self.inner.watched.tell(id);
+        // Its watchers learn that it runs here, and so will learn when it does not any more.
+        self.inner.ears.tell(id);
         let debate = self.debate(id, started, models, journal, steered, deltas, None, same_prompts);
-        let inner = self.inner.clone();
+        let leaving = Leaving { inner: self.inner.clone(), id };
         let spawned = tokio::spawn(async move {
             let end = end;
+            let leaving = leaving;
             let result = drive(format, debate).await;
-            inner.live().remove(&id);
+            drop(leaving);
             end.send_replace(Some(result));
         });
         task.get_or_init(|| spawned.abort_handle());
@@ -279,7 +293,8 @@ impl Desk {
 /// The limits after a resume, if they change.
 fn new_limits(before: Limits, more: More) -> Result<Option<Limits>, DeskError> {
     let seconds = more.debate_seconds.unwrap_or(before.debate_seconds);
-    let limits = Limits { caps: more.caps.or(before.caps), debate_seconds: seconds, ..before };
+    let approval_seconds = more.approval_seconds.unwrap_or(before.approval_seconds);
+    let limits = Limits { caps: more.caps.or(before.caps), debate_seconds: seconds, approval_seconds, ..before };
     match limits.caps.problem() {
         Some(problem) => Err(DeskError::BadRequest(problem)),
         None => Ok((limits != before).then_some(limits)),
@@ -345,7 +360,7 @@ fn check_prices(caps: &Caps, models: &Opened) -> Result<(), DeskError> {
 
 /// Runs a format to its end and records that end.
 async fn drive(format: &'static Format, debate: Debate) -> Result<Arc<Outcome>, DeskError> {
-    let result = (format.run)(&debate).await;
+    let result = approved(format, &debate).await;
     match ending(&debate, result) {
         Ok(outcome) => {
             let outcome = Arc::new(outcome);
@@ -362,6 +377,19 @@ async fn drive(format: &'static Format, debate: Debate) -> Result<Arc<Outcome>, 
         }
         Err(halt) => Err(DeskError::Halted(halt)),
     }
+}
+
+/// The gate at which a result waits for a person.
+const RESULT: &str = "result";
+
+/// Runs a format to its result. Where the debate asks for it, a person approves what others would use.
+pub(super) async fn approved(format: &'static Format, debate: &Debate) -> Result<Outcome, Halt> {
+    let outcome = (format.run)(debate).await?;
+    let seconds = debate.limits.approval_seconds;
+    if seconds > 0 && outcome.outcome.exit_code() == 0 {
+        debate.gate(RESULT, &outcome.summary, Some(Duration::from_secs(seconds))).await?;
+    }
+    Ok(outcome)
 }
 
 /// The outcome behind a result. Pauses and broken journals have none.
@@ -406,7 +434,7 @@ async fn pause(debate: &Debate) -> Result<(), Halt> {
     let (id, started, created_at) = (debate.id, debate.started.clone(), debate.journal.memory().created_at.clone());
     let session = move |now: &str| {
         let mut session = view::session(id, &started, &created_at);
-        (session.updated_at, session.status) = (now.to_owned(), crate::store::Status::Paused);
+        (session.updated_at, session.status) = (now.to_owned(), Status::Paused);
         session
     };
     let last = Entry::new(Place::default(), Event::DebatePaused(DebatePaused { reason: "interrupted".to_owned() }));

@@ -153,7 +153,7 @@ impl Desk {
                     };
                     for id in ids {
                         take_in(&inner, id).await;
-                        inner.watched.tell(id);
+                        inner.ears.tell(id);
                     }
                 }
             });
@@ -175,12 +175,7 @@ impl Desk {
         let commit = Commit { durability: Some(Durability::Power), ..commit };
         match journal.append(vec![Entry::new(Place::default(), event)], commit).await {
             Err(Halt::TooLate(what)) => Err(DeskError::TooLate { debate: journal.debate(), what }),
-            other => {
-                other?;
-                // Nobody runs it here, or its journal has told already: then this is one look too many for its watchers.
-                self.inner.watched.tell(journal.debate());
-                Ok(())
-            }
+            other => Ok(other.map(drop)?),
         }
     }
 

@@ -1,10 +1,10 @@
 //! Watching: the journal's tail, live or afterwards, from any event on.
 
-use super::Desk;
-use crate::{DebateId, error::DeskError, record::Record};
+use super::{Desk, Inner};
+use crate::{DebateId, error::DeskError, journal::Entry, observing::Observer, record::Record};
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::sync::watch as channel;
 
@@ -16,19 +16,19 @@ pub struct Watch {
     /// The number of the last event when it began.
     known: u64,
     waiting: VecDeque<Record>,
-    grown: Option<channel::Receiver<u64>>,
-    elsewhere: channel::Receiver<u64>,
+    ticks: channel::Receiver<u64>,
     over: bool,
-    /// Whether it ran here and does not any more: then nothing more comes, whatever its last event is.
-    gone: bool,
+    /// Whether it was seen running here, and whether it does not any more: then nothing more comes, whatever its last event is.
+    ran: bool,
+    left: bool,
 }
 
 impl Desk {
     /// Watches a debate from the event after number `after`.
     pub async fn watch(&self, id: DebateId, after: u64) -> Result<Watch, DeskError> {
         self.listen_elsewhere();
-        let grown = self.inner.live().get(&id).map(|live| live.journal.grown());
-        let elsewhere = self.inner.watched.listen(id);
+        let ticks = self.inner.ears.listen(id);
+        let ran = self.inner.live().contains_key(&id);
         let (seen, waiting): (Vec<Record>, VecDeque<Record>) = {
             let mut records = self.records(id).await?;
             let rest = records.split_off(records.iter().take_while(|record| record.seq <= after).count());
@@ -36,15 +36,39 @@ impl Desk {
         };
         let over = seen.iter().fold(false, is_over);
         let known = waiting.back().or(seen.last()).map_or(0, |record| record.seq);
-        Ok(Watch { desk: self.clone(), id, seen: after, known, waiting, grown, elsewhere, over, gone: false })
+        Ok(Watch { desk: self.clone(), id, seen: after, known, waiting, ticks, over, ran, left: false })
     }
 }
 
-/// Who waits for what other processes append, by debate: one that grows wakes only its own watchers.
-#[derive(Default)]
-pub(super) struct Watched(Mutex<HashMap<DebateId, channel::Sender<u64>>>);
+/// Who is told of what is appended: watchers, by debate, so that one that grows wakes only its own; and whoever observes them all.
+pub(crate) struct Ears {
+    watchers: Mutex<HashMap<DebateId, channel::Sender<u64>>>,
+    observer: Option<Arc<dyn Observer>>,
+}
 
-impl Watched {
+impl Ears {
+    pub(super) fn new(observer: Option<Arc<dyn Observer>>) -> Self {
+        Self { watchers: Mutex::default(), observer }
+    }
+
+    /// Passes on what was appended here behind the first `before` events.
+    pub(crate) fn appended(&self, id: DebateId, before: u64, entries: &[Entry]) {
+        if let Some(observer) = &self.observer {
+            for (seq, entry) in (before + 1..).zip(entries) {
+                observer.saw(id, seq, &entry.place, &entry.event);
+            }
+        }
+        self.tell(id);
+    }
+
+    /// Passes on that a debate was removed.
+    pub(super) fn removed(&self, id: DebateId) {
+        if let Some(observer) = &self.observer {
+            observer.removed(id);
+        }
+        self.tell(id);
+    }
+
     fn listen(&self, id: DebateId) -> channel::Receiver<u64> {
         let mut all = self.lock();
         if all.len() >= all.capacity() {
@@ -62,13 +86,26 @@ impl Watched {
     }
 
     /// Every debate that somebody watches.
-    pub(super) fn ids(&self) -> Vec<DebateId> {
+    pub(super) fn watched(&self) -> Vec<DebateId> {
         self.lock().iter().filter(|(_, ticks)| !ticks.is_closed()).map(|(id, _)| *id).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<DebateId, channel::Sender<u64>>> {
         // The map is whole between any two statements that hold the lock.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes a run off the desk's list when it ends, however it ends, and wakes its watchers.
+pub(super) struct Leaving {
+    pub(super) inner: Arc<Inner>,
+    pub(super) id: DebateId,
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.inner.live().remove(&self.id);
+        self.inner.ears.tell(self.id);
     }
 }
 
@@ -100,33 +137,22 @@ impl Watch {
                 self.over = is_over(self.over, &record);
                 return Ok(Some(record));
             }
-            match &mut self.grown {
-                Some(grown) => grown.mark_unchanged(),
-                // It may have been gone on with here since.
-                None => self.grown = self.desk.inner.live().get(&self.id).map(|live| live.journal.grown()),
-            }
-            self.elsewhere.mark_unchanged();
+            self.ticks.mark_unchanged();
+            // Asked before looking: what a run wrote last is there when it is gone.
+            let runs = self.desk.inner.live().contains_key(&self.id);
+            self.left = !runs && (self.left || self.ran);
+            self.ran = runs;
             self.waiting.extend(self.desk.inner.store.load(self.id, self.seen).await?);
             if !self.waiting.is_empty() {
                 continue;
             }
-            if self.over || self.gone {
+            if self.over || self.left {
                 return Ok(None);
             }
-            self.wait().await?;
+            let closed = self.ticks.changed().await.is_err();
+            if closed {
+                return Err(DeskError::WrongState("the desk was closed".to_owned()));
+            }
         }
-    }
-
-    async fn wait(&mut self) -> Result<(), DeskError> {
-        let Some(grown) = &mut self.grown else {
-            let stopped = self.elsewhere.changed().await.is_err();
-            return if stopped { Err(DeskError::WrongState("the desk was closed".to_owned())) } else { Ok(()) };
-        };
-        tokio::select! {
-            // A run that ends without a last event (its journal could not be written) leaves what is there, and that is all.
-            changed = grown.changed() => self.gone = changed.is_err(),
-            _ = self.elsewhere.changed() => {}
-        }
-        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Readings of a debate for people and tools: transcript, Markdown, HTML, JSON, YAML, decision record, judge files, SARIF, comments. Pure.
+//! Readings of a debate for people and tools: transcript, Markdown, HTML, JSON, YAML, decision record, judge files, SARIF, comments, spans. Pure.
 
 mod adr;
 mod comment;
@@ -6,6 +6,7 @@ mod document;
 mod html;
 mod markdown;
 mod sarif;
+mod spans;
 
 pub use adr::adr;
 pub use comment::{MARKER, comment, empty_comment};
@@ -14,3 +15,4 @@ pub use html::{chart, html};
 pub(crate) use markdown::write_panel;
 pub use markdown::{judge_file, markdown, transcript};
 pub use sarif::{empty_sarif, sarif};
+pub use spans::spans;

@@ -250,7 +250,7 @@ async fn a_debate_that_nobody_runs_can_be_cancelled() {
 }
 
 /// A store that holds only the first events of a debate.
-async fn cut(store: &MemoryStore, id: rebut_engine::DebateId, events: usize) -> Arc<MemoryStore> {
+pub async fn cut(store: &MemoryStore, id: rebut_engine::DebateId, events: usize) -> Arc<MemoryStore> {
     let records = store.load(id, 0).await.expect("memory can be read");
     let part = MemoryStore::new();
     let mut append = Append::new(id, 0);
@@ -512,7 +512,7 @@ async fn a_gate_waits_for_one_decision_survives_a_crash_and_closes_in_time() {
     assert_eq!(outcome.summary, "approved by boss");
 }
 
-fn decision(gate: &str, approved: bool, by: &str) -> GateDecided {
+pub fn decision(gate: &str, approved: bool, by: &str) -> GateDecided {
     GateDecided { gate: gate.to_owned(), approved, by: by.to_owned(), reason: String::new() }
 }
 

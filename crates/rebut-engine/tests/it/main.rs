@@ -1,5 +1,6 @@
 //! The engine's own tests: cases and their crashes, audits, replies, steering, replay, who hears whom, planning, reviews, voting, wisdom, tools.
 
+mod approval;
 mod audits;
 mod cases;
 mod evaluate;
@@ -17,4 +18,5 @@ mod tools;
 mod topology;
 mod turns;
 mod voting;
+mod watching;
 mod wisdom;

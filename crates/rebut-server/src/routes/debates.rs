@@ -27,6 +27,10 @@ use std::time::Duration;
 /// The longest that a request is held until its debate ends.
 const LONGEST_WAIT: u64 = 60;
 
+/// The form of a cursor: when a debate began, and which it is.
+const CURSOR: &str = "^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}[.][0-9]{3}Z\
+    ~[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$";
+
 /// A debate in a list.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DebateCard {
@@ -126,9 +130,7 @@ pub struct ListQuery {
     #[schemars(range(min = 1, max = 100))]
     limit: Option<usize>,
     /// The `next` of the page before.
-    #[schemars(regex(
-        pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,20}Z~[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
-    ))]
+    #[schemars(regex(pattern = CURSOR))]
     cursor: Option<String>,
 }
 
@@ -139,9 +141,7 @@ pub async fn create(call: Call) -> Result<Response, Problem> {
     let wait = wait_of(&call);
     let Some(key) = idempotency_key(&call)? else {
         let start = call.server.front.prepare(asked, &owner).await?;
-        let running = call.server.desk.start(start).await?;
-        let id = running.id;
-        call.server.count(running);
+        let id = call.server.desk.start(start).await?.id;
         return begun(&call, id, wait, false).await;
     };
     let id = derived_id(&owner, &key)?;
@@ -153,10 +153,7 @@ pub async fn create(call: Call) -> Result<Response, Problem> {
     }
     let start = call.server.front.prepare(asked, &owner).await?;
     match call.server.desk.start_once(id, start, request).await {
-        Ok(running) => {
-            call.server.count(running);
-            begun(&call, id, wait, false).await
-        }
+        Ok(_) => begun(&call, id, wait, false).await,
         // The same request may have come twice at once, here or at another node.
         Err(error) if is_begun(&call.server, id, &owner, request).await? => {
             drop(error);

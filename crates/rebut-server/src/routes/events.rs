@@ -13,8 +13,8 @@ use axum::{
     http::{HeaderMap, HeaderName, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use rebut_engine::{Watch, record::Envelope};
-use schemars::JsonSchema;
+use rebut_engine::{Watch, event::KINDS, record::Envelope};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ pub struct EventsQuery {
     /// Only those after this number.
     after: u64,
     /// Only these types, with commas between them.
-    #[schemars(regex(pattern = r"^[a-z.,_]{1,1000}$"))]
+    #[schemars(schema_with = "types_schema")]
     types: Option<String>,
     /// At most so many on a page.
     #[schemars(range(min = 1, max = 1000))]
@@ -45,8 +45,14 @@ pub struct WsQuery {
     /// Only those after this number.
     after: u64,
     /// Only these types, with commas between them.
-    #[schemars(regex(pattern = r"^[a-z.,_]{1,1000}$"))]
+    #[schemars(schema_with = "types_schema")]
     types: Option<String>,
+}
+
+/// One kind or several, as they are in the table.
+fn types_schema(_: &mut SchemaGenerator) -> Schema {
+    let kinds = KINDS.iter().map(|(kind, _)| *kind).chain(PASSING).map(|kind| kind.replace('.', "[.]")).collect::<Vec<_>>().join("|");
+    json_schema!({ "type": "string", "pattern": format!("^({kinds})(,({kinds}))*$"), "description": "Only these types, with commas between them." })
 }
 
 /// A page of events.
@@ -64,11 +70,10 @@ pub struct EventPage {
 pub async fn list(call: Call) -> Result<Response, Problem> {
     let query: EventsQuery = call.query()?;
     let types = kinds(query.types.as_deref())?;
-    if !wants_stream(&call.headers) {
-        let limit = query.limit.unwrap_or(MOST);
-        return page(&call, query.after, types.as_ref(), limit).await;
-    }
     let after = last_event_id(&call.headers)?.unwrap_or(query.after);
+    if !wants_stream(&call.headers) {
+        return page(&call, after, types.as_ref(), query.limit.unwrap_or(MOST)).await;
+    }
     let watch = begin(&call, after).await?;
     if watch.is_over() {
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -129,7 +134,7 @@ fn tail(call: &Call, watch: Watch, types: Option<BTreeSet<String>>) -> Result<Ta
 /// The kinds that are asked for. One that does not exist would never come, and nobody would know why.
 fn kinds(types: Option<&str>) -> Result<Option<BTreeSet<String>>, Problem> {
     let Some(types) = types else { return Ok(None) };
-    let kinds: BTreeSet<String> = types.split(',').map(str::trim).filter(|kind| !kind.is_empty()).map(str::to_owned).collect();
+    let kinds: BTreeSet<String> = types.split(',').map(str::to_owned).collect();
     match kinds.iter().find(|kind| known_kind(kind).is_none() && !PASSING.contains(&kind.as_str())) {
         Some(unknown) => Err(Problem::bad_request(format!("there are no events of type `{unknown}`"))),
         None => Ok(Some(kinds)),

@@ -118,8 +118,7 @@ pub async fn resume(call: Call) -> Result<Response, Problem> {
     let More { limits } = call.json()?;
     let change = Change { limits, models: Vec::new(), is_fork: false };
     let more = call.server.front.change(change, &call.key()?.owner).await?;
-    let running = call.server.desk.resume_with(call.id()?, more).await?;
-    call.server.count(running);
+    call.server.desk.resume_with(call.id()?, more).await?;
     accepted(&call.server, call.id()?).await
 }
 
@@ -130,9 +129,7 @@ pub async fn fork(call: Call) -> Result<Response, Problem> {
     let change = Change { limits, models: models.values().cloned().collect(), is_fork: true };
     let more = call.server.front.change(change, &owner).await?;
     let fork = Fork { at, config, models, more, initiated_by: owner };
-    let running = call.server.desk.fork(call.id()?, fork).await?;
-    let id = running.id;
-    call.server.count(running);
+    let id = call.server.desk.fork(call.id()?, fork).await?.id;
     let mut response = accepted(&call.server, id).await?;
     response.headers_mut().insert(header::LOCATION, header_value(&format!("/v1/debates/{id}"))?);
     Ok(response)

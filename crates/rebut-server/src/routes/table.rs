@@ -41,7 +41,7 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("id", "The debate.", "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"),
     ("n", "The number of a version, from 1.", "^[1-9][0-9]{0,8}$"),
     ("gate", "The gate's name.", "^[^/]{1,200}$"),
-    ("turn", "The turn's name, percent-encoded.", "^.{1,400}$"),
+    ("turn", "The turn's name, percent-encoded.", ""),
     ("name", "The format's name.", "^[a-z][a-z-]{0,63}$"),
 ];
 

@@ -4,30 +4,41 @@ use super::json;
 use crate::{door::Call, problem::Problem};
 use axum::response::Response;
 use rebut_engine::voting::{self, Ballot, Count, Gather, METHODS, Rules, Threshold, TieBreak};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
+
+/// The form of a tie-break: rules with commas between them.
+const TIE_BREAK: &str = "^(order|borda|condorcet|most-first|seed:[0-9]{1,18})(,(order|borda|condorcet|most-first|seed:[0-9]{1,18}))*$";
 
 /// What is counted, and how.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Election {
     /// Who or what can be elected.
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), inner(regex(pattern = r"\S")), extend("uniqueItems" = true))]
     candidates: Vec<String>,
     /// The ballots.
     ballots: Vec<Ballot>,
     /// How they are counted; by their number if not given.
     #[serde(default)]
+    #[schemars(schema_with = "method_schema")]
     method: Option<String>,
     /// The share that it takes, above 0 and at most 1.
     #[serde(default)]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     threshold: Option<f64>,
     /// Whether ballots count by their weight where the method does not say.
     #[serde(default)]
     weigh: bool,
     /// What decides a tie, with commas between the rules; none if not given.
     #[serde(default)]
+    #[schemars(regex(pattern = TIE_BREAK))]
     tie_break: Option<String>,
+}
+
+fn method_schema(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<Option<&str>> = METHODS.iter().map(|method| Some(method.name)).chain([Some("auto"), None]).collect();
+    json_schema!({ "type": ["string", "null"], "enum": names, "description": "How they are counted; by their number if not given." })
 }
 
 /// Counts ballots.

@@ -91,6 +91,7 @@ async fn lists_are_filtered_and_turned_page_by_page() {
         let page = list(format!("limit=3{cursor}")).await.json();
         turned.extend(ids(&page));
         let Some(next) = page["next"].as_str() else { break };
+        assert!(next.starts_with("20") && !next.contains(char::is_whitespace), "{next}");
         cursor = format!("&cursor={next}");
     }
     assert_eq!(turned, all);

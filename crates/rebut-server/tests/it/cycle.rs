@@ -2,7 +2,7 @@
 
 use crate::{
     document::fits,
-    house::{House, WAITING},
+    house::{House, WAITING, case},
     wire::Event,
 };
 use serde_json::{Value, json};
@@ -10,12 +10,14 @@ use serde_json::{Value, json};
 /// From the request to the audit: created, watched, stopped at a gate, approved, ended, read in every form.
 #[tokio::test]
 async fn a_debate_is_created_watched_approved_and_audited() {
-    let house = House::open().await;
+    let case = case("unanimous");
+    let (house, speak) = House::held(case.start.clone(), case.model()).await;
     let id = house.begin("gated").await;
     let events = format!("/v1/debates/{id}/events");
     let (status, mut stream) = house.stream("alice-viewer", &events, &[]).await;
     assert_eq!(status, 200);
     assert_eq!(stream.block().await.as_deref(), Some("retry: 2000"));
+    speak.send_replace(true);
     let mut seen: Vec<Event> = Vec::new();
     while seen.last().is_none_or(|event| event.name.as_deref() != Some("gate.opened")) {
         seen.push(stream.event().await.expect("more"));
@@ -129,15 +131,24 @@ async fn what_the_server_counts_is_told() {
     let house = House::open().await;
     house.run().await;
     let (_, _stream) = house.stream("alice-viewer", &format!("/v1/debates/{}/events", house.begin_gated().await), &[]).await;
-    let text = house.get("alice-viewer", "/metrics").await.body;
-    for line in [
+    let lines = [
         "rebut_debates_live 1",
         "rebut_debates_started_total 2",
+        "rebut_debates_ended_total{ending=\"consensus\"} 1",
+        "rebut_turns_total 3",
         "rebut_http_requests_total{route=\"createDebate\",status=\"202\"} 2",
         "rebut_watchers 1",
-    ] {
-        assert!(text.lines().any(|known| known == line), "{line} in\n{text}");
+    ];
+    let mut text = String::new();
+    let missing = |text: &str| lines.iter().find(|line| !text.lines().any(|known| known == **line));
+    // An end is counted soon after it is written.
+    for _ in 0..1_000 {
+        text = house.get("alice-viewer", "/metrics").await.body;
+        if missing(&text).is_none() {
+            break;
+        }
     }
+    assert_eq!(missing(&text), None, "{text}");
 }
 
 #[tokio::test]

@@ -56,6 +56,10 @@ async fn every_reference_leads_somewhere_and_every_operation_is_complete() {
             assert!(statuses.iter().any(|status| status.starts_with('2') || *status == "101"), "{place}: {statuses:?}");
         }
     }
+    for path in ["/v1/debates", "/v1/estimates"] {
+        let body = &document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"];
+        assert_eq!(body["properties"]["format"]["enum"], json!(["decide", "gated"]), "formats are those of this server: {body}");
+    }
     let page = house.get("alice-viewer", "/v1/docs").await;
     assert!(page.body.contains("/v1/debates/{id}/approve") && !page.body.contains("<script"), "{}", page.body);
 }

@@ -7,12 +7,13 @@ use rebut_engine::{
     error::Halt,
     formats::{FORMATS, Format, Run},
     memory::MemoryStore,
-    model::{Fault, Model, Models},
+    model::{Answer as Said, Fault, Model, Models, Request},
+    observing::Observer,
     outcome::Outcome,
     seal::Seal,
 };
 use rebut_server::{
-    Server, Settings,
+    Metrics, Server, Settings,
     front::{FormatCard, Front, Inbox, NewDebate, Refusal, TurnRequest},
     keys::{Key, Keys, Role, digest},
     serve,
@@ -25,7 +26,11 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
+use tokio::{
+    net::TcpListener,
+    sync::{oneshot, watch},
+    task::JoinHandle,
+};
 
 /// The formats of the house: decide as it is, and decide behind a gate.
 const ALL: &[Format] = &[FORMATS[0], Format { name: "gated", run: |debate| -> Run<'_> { Box::pin(gated(debate)) }, ..FORMATS[0] }];
@@ -53,6 +58,20 @@ impl Models for Everybody {
     }
 }
 
+/// A model that says nothing before it is told to.
+struct Held {
+    model: Arc<dyn Model>,
+    speak: watch::Receiver<bool>,
+}
+
+#[async_trait::async_trait]
+impl Model for Held {
+    async fn ask(&self, request: Request<'_>) -> Result<Said, Fault> {
+        self.speak.clone().wait_for(|speak| *speak).await.expect("somebody tells it to");
+        self.model.ask(request).await
+    }
+}
+
 /// A case of decide.
 pub fn case(name: &str) -> Case {
     Case::read(&Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../rebut-engine/tests/cases/decide")).join(name))
@@ -75,14 +94,22 @@ impl House {
         Self::of(Start { initiated_by: String::new(), ..case.start.clone() }, case.model(), settings).await
     }
 
+    /// A house where nobody speaks before that is set to true: so somebody can watch from the first word on.
+    pub async fn held(start: Start, model: Arc<dyn Model>) -> (Self, watch::Sender<bool>) {
+        let (speak, spoken) = watch::channel(false);
+        (Self::of(start, Arc::new(Held { model, speak: spoken }), Settings::default()).await, speak)
+    }
+
     /// A house where debates begin so and this model answers.
     pub async fn of(start: Start, model: Arc<dyn Model>, settings: Settings) -> Self {
-        let options = DeskOptions { seal: Some(seal()), formats: ALL, stream_deltas: true, ..DeskOptions::default() };
+        let metrics = Arc::new(Metrics::default());
+        let observer: Option<Arc<dyn Observer>> = Some(metrics.clone());
+        let options = DeskOptions { seal: Some(seal()), formats: ALL, stream_deltas: true, observer, ..DeskOptions::default() };
         let desk = Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(Everybody(model)), options);
         let inbox = Arc::new(Waiting::default());
         let settings = Settings { trusted: vec![seal().public().to_owned()], ..settings };
         let front = Arc::new(Prepared { start, inbox: inbox.clone() });
-        let server = Server { desk: desk.clone(), front, keys: keys(), settings };
+        let server = Server { desk: desk.clone(), front, keys: keys(), metrics, settings };
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let at = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();

@@ -45,7 +45,9 @@ async fn a_client_that_comes_back_goes_on_where_it_was() {
     for (headers, expected) in rows {
         assert_eq!(house.stream("alice-viewer", &path, headers).await.0, *expected, "{headers:?}");
     }
-    for (query, expected) in [("?after=-1", 400), ("?after=x", 400), ("?limit=0", 400), ("?types=no.such", 400), ("?more=1", 400)] {
+    for (query, expected) in
+        [("?after=-1", 400), ("?after=x", 400), ("?limit=0", 400), ("?types=no.such", 400), ("?types=", 400), ("?more=1", 400)]
+    {
         assert_eq!(house.get("alice-viewer", &format!("{path}{query}")).await.status, expected, "{query}");
     }
 }
@@ -81,12 +83,13 @@ async fn nobodys_words_become_events() {
     let mut start = Start { initiated_by: String::new(), ..case.start.clone() };
     start.input["question"] = json!(format!("Offline? {NASTY}"));
     start.agents[0].name = "a\revent: x".into();
-    let house = House::of(start, Arc::new(Mischief(case.model())), Settings::default()).await;
+    let (house, speak) = House::held(start, Arc::new(Mischief(case.model()))).await;
     let refused = json!({ "format": "decide", "agents": [{ "role": "risk", "name": "a\r\nevent: x" }] });
     let refused = house.ask("alice-admin", "POST", "/v1/debates", &refused).await;
     assert_eq!(refused.status, 422, "a name of two lines is none: {}", refused.body);
     let id = house.begin("gated").await;
     let (_, mut stream) = house.stream("alice-viewer", &format!("/v1/debates/{id}/events"), &[]).await;
+    speak.send_replace(true);
     let mut seen: Vec<Event> = Vec::new();
     while seen.last().is_none_or(|event| event.name.as_deref() != Some("gate.opened")) {
         seen.push(stream.event().await.expect("more"));
@@ -133,11 +136,12 @@ async fn a_client_that_does_not_read_slows_nobody() {
     let id = house.begin_gated().await;
     let path = format!("/v1/debates/{id}/events");
     let mut stalled = Vec::new();
-    for _ in 0..50 {
+    for _ in 0..8 {
         stalled.push(house.stream("alice-viewer", &path, &[]).await);
     }
-    for number in 0..40 {
-        let note = json!({ "text": format!("{number} {}", "x".repeat(20_000)) });
+    // More than the system holds for a connection that nobody reads.
+    for number in 0..20 {
+        let note = json!({ "text": format!("{number} {}", "x".repeat(1_000_000)) });
         assert_eq!(house.ask("alice-approver", "POST", &format!("/v1/debates/{id}/notes"), &note).await.status, 204);
     }
     assert_eq!(house.ask("alice-approver", "POST", &format!("/v1/debates/{id}/approve"), &Value::Null).await.status, 200);

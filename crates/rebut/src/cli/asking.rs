@@ -131,6 +131,9 @@ pub struct BudgetArgs {
     /// Time at most for this run, e.g. `90s`, `10m`, `1h30m`
     #[arg(long, value_name = "TIME", help_heading = "Budget")]
     pub max_time: Option<Span>,
+    /// Have a person approve the result before it counts, within e.g. `30m` (`rebut approve ID`); nobody in time is a no
+    #[arg(long, value_name = "TIME", help_heading = "Budget")]
+    pub approve_within: Option<Span>,
     /// Let models of unknown price run under --max-cost; they count nothing
     #[arg(long, help_heading = "Budget")]
     pub allow_unknown_price: bool,

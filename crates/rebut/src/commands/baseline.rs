@@ -118,7 +118,7 @@ fn what_is_left(limits: Limits, debate: &View) -> Limits {
     let elapsed = text::seconds(debate).unwrap_or_default().ceil() as u64;
     let seconds = limits.debate_seconds;
     // Zero would mean no limit at all.
-    Limits { caps, debate_seconds: if seconds == 0 { 0 } else { seconds.saturating_sub(elapsed).max(1) }, ..limits }
+    Limits { caps, debate_seconds: if seconds == 0 { 0 } else { seconds.saturating_sub(elapsed).max(1) }, approval_seconds: 0, ..limits }
 }
 
 fn baseline(debate: &View, arm: &View) -> Option<Baseline> {

@@ -1,6 +1,6 @@
 //! Following a run: progress, interruption, result, exit code. Every command that runs a debate ends here.
 
-use crate::{app::App, cli::OutputArgs, error::CliError, live::Progress, output, text};
+use crate::{app::App, cli::OutputArgs, error::CliError, live::Progress, output, telemetry, text};
 use rebut_engine::{
     DebateId, Desk, Running,
     clean::json_for_terminal,
@@ -52,7 +52,11 @@ pub async fn to_the_end(
             eprintln!("saved; {}", how_to_go_on(app, id));
             Ok(None)
         }
-        ended => Ok(Some((view, ended?))),
+        ended => {
+            let outcome = ended?;
+            telemetry::report(&desk.records(id).await?).await;
+            Ok(Some((view, outcome)))
+        }
     }
 }
 

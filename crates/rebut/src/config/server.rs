@@ -16,11 +16,16 @@ pub struct ServerSection {
     pub keep_days: Option<u32>,
     /// So many seconds may turns under way take to finish when the server is told to stop.
     pub drain_seconds: u64,
+    /// So many requests may one key make per minute.
+    pub requests_per_minute: u32,
+    /// So many connections of one key may follow debates at a time.
+    pub watchers: usize,
 }
 
 impl Default for ServerSection {
     fn default() -> Self {
-        Self { models: None, keep_days: None, drain_seconds: 20 }
+        let usual = rebut_server::Settings::default();
+        Self { models: None, keep_days: None, drain_seconds: 20, requests_per_minute: usual.requests_per_minute, watchers: usual.watchers }
     }
 }
 
@@ -32,6 +37,9 @@ impl ServerSection {
                 Err("[server] models is empty; leave it out for the models of the panels".to_owned())
             }
             (_, Some(0), _) => Err("[server] keep_days must be 1 or more; leave it out to keep debates".to_owned()),
+            _ if self.requests_per_minute == 0 || self.watchers == 0 => {
+                Err("[server] requests_per_minute and watchers must be 1 or more".to_owned())
+            }
             (_, _, 601..) => Err("[server] drain_seconds must be 600 at most".to_owned()),
             _ => Ok(()),
         }

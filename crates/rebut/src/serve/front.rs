@@ -73,14 +73,14 @@ impl Front for CommandFront {
             return Ok(most);
         }
         // What was not asked for stays as it was pinned; what was, is never more than the operator allows.
-        let NewLimits { cost_usd, tokens, calls, seconds } = change.limits;
+        let NewLimits { cost_usd, tokens, calls, seconds, approval_seconds } = change.limits;
         let caps = Caps {
             cost_usd: cost_usd.and(most.caps.cost_usd),
             tokens: tokens.and(most.caps.tokens),
             calls: calls.and(most.caps.calls),
             unknown_prices: most.caps.unknown_prices,
         };
-        Ok(More { caps, debate_seconds: seconds.and(most.debate_seconds) })
+        Ok(More { caps, debate_seconds: seconds.and(most.debate_seconds), approval_seconds })
     }
 
     fn formats(&self) -> Vec<FormatCard> {
@@ -188,6 +188,7 @@ impl CommandFront {
 
     /// What was asked for, but never more than the operator allows.
     fn budget(&self, asked: NewLimits) -> Budget {
+        let approval = asked.approval_seconds;
         let asked = BudgetSection {
             max_cost: asked.cost_usd,
             max_tokens: asked.tokens,
@@ -195,7 +196,7 @@ impl CommandFront {
             max_time: asked.seconds.map(Span),
             allow_unknown_price: None,
         };
-        Budget::new(&BudgetArgs::default(), &self.app.config.budget.clone().tightened_by(asked))
+        Budget { approval, ..Budget::new(&BudgetArgs::default(), &self.app.config.budget.clone().tightened_by(asked)) }
     }
 
     fn price_of(&self, model: &str) -> Option<Price> {

@@ -5,7 +5,7 @@ mod cards;
 mod front;
 mod keyring;
 mod log;
-mod logged;
+mod observing;
 mod tending;
 
 pub use keyring::Keyring;
@@ -16,16 +16,22 @@ use crate::{
     commands::follow::Interrupts,
     error::CliError,
     git::branch,
+    telemetry::Telemetry,
 };
 use allowed::{Allowed, OnlyAllowed};
 use front::CommandFront;
 use log::Log;
-use logged::Logged;
+use observing::Observing;
 use rebut_engine::{Desk, model::Models, outcome::Ending};
-use rebut_server::{Answered, Server, Settings, Told, keys::Keys};
+use rebut_models::Registry;
+use rebut_server::{Answered, Metrics, Server, Settings, Told, keys::Keys};
 use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 use tending::Tending;
-use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, watch},
+    task::JoinHandle,
+};
 
 /// Serves until it is told to stop. Gives the exit code.
 pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
@@ -39,9 +45,8 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     let log = Log::new(args.log, global.quiet, app.scrubber(&registry));
     let allowed = Arc::new(Allowed::of(&app, &registry, args.allow_scripts).await);
     let models: Arc<dyn Models> = Arc::new(OnlyAllowed { registry: registry.clone(), allowed: allowed.clone() });
-    let store = Arc::new(Logged::new(app.store().await?, log.clone()));
-    branch::clean_up_after_others(&app);
-    let desk = app.desk_over(store, &registry, models.clone())?;
+    let metrics = Arc::new(Metrics::default());
+    let desk = desk(&app, &registry, models.clone(), metrics.clone(), &log).await?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;
     let address = listener.local_addr().map_err(|error| cannot_listen(args.listen, &error))?;
     // Only now: a server that cannot listen leaves no key behind.
@@ -50,9 +55,16 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     }
     let front = CommandFront { app: app.clone(), registry, allowed, models, desk: desk.clone(), found: tokio::sync::Mutex::default() };
     let hosts = args.hosts.into_iter().chain([address.to_string()]).collect();
-    let settings = Settings { hosts, trusted: app.place.trusted()?, told: Some(told(&log)), ..Settings::default() };
+    let settings = Settings {
+        hosts,
+        trusted: app.place.trusted()?,
+        told: Some(told(&log)),
+        requests_per_minute: app.config.server.requests_per_minute,
+        watchers: app.config.server.watchers,
+        ..Settings::default()
+    };
     let keys = Keys::new(keyring.read()?);
-    let server = Arc::new(Server { desk: desk.clone(), front: Arc::new(front), keys: keys.clone(), settings });
+    let server = Arc::new(Server { desk: desk.clone(), front: Arc::new(front), keys: keys.clone(), metrics, settings });
     let (stop, stopped) = watch::channel(false);
     let serving = tokio::spawn(rebut_server::serve(listener, server, until(stopped)));
     log.say("listening", &[("url", &format!("http://{address}"))]);
@@ -71,6 +83,20 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     };
     log.say("stopped", &[]);
     Ok(code)
+}
+
+/// The desk, with its events counted, logged, and sent to a collector where the environment names one.
+async fn desk(app: &App, registry: &Registry, models: Arc<dyn Models>, metrics: Arc<Metrics>, log: &Log) -> Result<Desk, CliError> {
+    let telemetry = Telemetry::from_environment().map_err(CliError::usage)?;
+    let store = app.store().await?;
+    branch::clean_up_after_others(app);
+    let (ended, to_send) = mpsc::unbounded_channel();
+    let observer = Observing { log: log.clone(), metrics, ended: telemetry.is_some().then_some(ended) };
+    let desk = app.desk_observed(store, registry, models, Some(Arc::new(observer)))?;
+    if let Some(telemetry) = telemetry {
+        tokio::spawn(observing::send_spans(telemetry, desk.clone(), to_send, log.clone()));
+    }
+    Ok(desk)
 }
 
 /// Lets go of every debate, and answers what was asked before.

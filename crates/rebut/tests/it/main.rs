@@ -37,6 +37,7 @@ mod signals;
 mod solve;
 #[cfg(target_os = "linux")]
 mod solve_killed;
+mod telemetry;
 mod usage;
 mod vote;
 mod wisdom;

@@ -243,7 +243,7 @@ impl<'a> Runner<'a> {
     async fn debate(&self, cell: &Cell<'_>) -> Result<Option<Debate>, CliError> {
         let desk = self.desk.as_ref().ok_or_else(|| CliError::failed("there is no desk"))?;
         let Some((caps, seconds)) = self.left() else { return Ok(None) };
-        let more = More { caps, debate_seconds: seconds };
+        let more = More { caps, debate_seconds: seconds, ..More::default() };
         let (id, running) = match self.begun(desk, cell).await? {
             Begun::Ended(debate) => return Ok(Some(*debate)),
             Begun::Cut(id) => (id, desk.resume_with(id, more).await?),
@@ -286,7 +286,7 @@ impl<'a> Runner<'a> {
 
     fn start(&self, cell: &Cell<'_>, caps: Caps, seconds: Option<u64>) -> Result<Start, CliError> {
         let Source::Debate { debated, input, config, agents } = &cell.source else { return Err(CliError::failed("nobody is asked here")) };
-        let limits = Budget { caps, seconds }.limits(debated.format, config)?;
+        let limits = Budget { caps, seconds, ..Budget::default() }.limits(debated.format, config)?;
         Ok(Start {
             format: debated.format.to_owned(),
             input: input.clone(),

@@ -1,0 +1,13 @@
+//! Being told what happens in every debate of a desk, as it is recorded: for counters, spans and messages to other systems.
+
+use crate::{DebateId, event::Event, record::Place};
+
+/// Is told of every event that a desk appends, after it was written. It may be told of one that a power cut takes back. It is called by whoever
+/// appends, so it only takes notes: what takes time is done elsewhere.
+pub trait Observer: Send + Sync + 'static {
+    /// An event was appended as number `seq` of its debate.
+    fn saw(&self, debate: DebateId, seq: u64, place: &Place, event: &Event);
+
+    /// A debate was removed, and all that was known of it.
+    fn removed(&self, _debate: DebateId) {}
+}

@@ -1,0 +1,167 @@
+//! Load: the real server in a process of its own, with thousands of live debates, people who watch, read and stall; every figure with its target.
+
+mod client;
+mod figures;
+mod served;
+mod watching;
+
+use crate::perf::{self, server::Server};
+use client::Client;
+use figures::{Figures, percentile};
+use served::Served;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use watching::{Seen, Watchers};
+
+/// What the user asked for.
+#[derive(Clone, Copy)]
+struct Options {
+    debates: usize,
+    watchers: usize,
+    stalled: usize,
+    latency: Duration,
+}
+
+/// Calls of one debate: three judges, two rounds.
+const CALLS: u64 = 6;
+
+/// So many requests for new debates are under way at once.
+const STARTERS: usize = 32;
+
+/// Runs it all and prints the table.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    let options = Options::parse(arguments)?;
+    // One thread: the other core belongs to the server.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
+    let (figures, load) = runtime.block_on(async { Ok::<_, String>((measure(options).await?, perf::measure::load()?)) })?;
+    println!("{}", figures.table());
+    eprintln!("load average after: {load}");
+    Ok(())
+}
+
+async fn measure(options: Options) -> Result<Figures, String> {
+    let models = Server::spawn()?;
+    let folder = perf::folder()?;
+    let begun = Instant::now();
+    let served = Served::start(folder.path(), &models.endpoints(options.latency)[0])?;
+    let client = Arc::new(Client::new(&served.address, &served.token)?);
+    client.until_ready().await?;
+    let mut figures = Figures::default();
+    figures.add("listening after", begun.elapsed().as_secs_f64(), "s", Some(2.0));
+    models.forget()?;
+    let watchers = Watchers::new(client.clone());
+    let reading = tokio::spawn(read_all_the_time(client.clone(), watchers.ids()));
+    let created = create(&client, &watchers, options).await?;
+    note(&format!("{} debates live after {:.0} s", options.debates, begun.elapsed().as_secs_f64()));
+    let undisturbed = watchers.lags();
+    let stalled = watching::stall(&served.address, &served.token, &watchers.first(options.stalled)).await?;
+    let live = ended(&client, options.debates, begun).await?;
+    reading.abort();
+    let read = watchers.reads();
+    figures.add("live debates at once", live as f64, "", None);
+    figures.add("all ended after", begun.elapsed().as_secs_f64(), "s", None);
+    figures.add("peak memory of the server", served.peak_memory()?, "MiB", Some(512.0));
+    figures.add("memory after all ended", served.memory()?, "MiB", None);
+    figures.add("POST /v1/debates, p99", percentile(&created, 0.99), "ms", Some(150.0));
+    figures.add("GET, p50", percentile(&read, 0.5), "ms", None);
+    figures.add("GET, p99", percentile(&read, 0.99), "ms", Some(50.0));
+    let all = watchers.lags();
+    let disturbed = &all[undisturbed.len()..];
+    figures.add("lag of watchers, p50", percentile(&all, 0.5), "ms", None);
+    figures.add("lag of watchers, p99", percentile(&all, 0.99), "ms", Some(250.0));
+    figures.add("the same before anybody stalls, p99", percentile(&undisturbed, 0.99), "ms", None);
+    figures.add("the same with some who stall, p99", percentile(disturbed, 0.99), "ms", Some(250.0));
+    let Seen { whole, broken, events } = watchers.seen(options.watchers).await?;
+    figures.add("events that watchers saw", events as f64, "", None);
+    figures.add("watchers with a gap or a repetition", broken as f64, "", Some(0.0));
+    figures.add("watchers that saw all", whole as f64, "", None);
+    let calls = models.seen()?.calls;
+    figures.add("calls per debate", calls as f64 / options.debates as f64, "", Some(CALLS as f64));
+    drop(stalled);
+    Ok(figures)
+}
+
+/// Starts every debate; the first ones are watched. Gives how long each request took, in milliseconds.
+async fn create(client: &Arc<Client>, watchers: &Watchers, options: Options) -> Result<Vec<f64>, String> {
+    let next = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let mut starters = tokio::task::JoinSet::new();
+    for _ in 0..STARTERS {
+        let (client, watchers, next) = (client.clone(), watchers.clone(), next.clone());
+        starters.spawn(async move {
+            let mut took = Vec::new();
+            loop {
+                let number = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                if number >= options.debates {
+                    return Ok::<_, String>(took);
+                }
+                let (id, ms) = client.create().await?;
+                took.push(ms);
+                watchers.created(id, number < options.watchers);
+            }
+        });
+    }
+    let mut all = Vec::new();
+    while let Some(took) = starters.join_next().await {
+        all.extend(took.map_err(|error| error.to_string())??);
+    }
+    Ok(all)
+}
+
+/// Somebody always looks at some debate, and now and then at the list.
+async fn read_all_the_time(client: Arc<Client>, known: watching::Known) {
+    for number in 0_usize.. {
+        let path = match known.some(number) {
+            Some(id) if number % 8 > 0 => format!("/v1/debates/{id}"),
+            _ => "/v1/debates?limit=50".to_owned(),
+        };
+        match client.get(&path).await {
+            Ok((_, ms)) => known.read(ms),
+            Err(error) => note(&format!("GET {path}: {error}")),
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Waits until so many have ended. Gives how many were live at once at most.
+async fn ended(client: &Client, debates: usize, begun: Instant) -> Result<u64, String> {
+    let mut most = 0;
+    loop {
+        let metrics = client.get("/metrics").await?.0;
+        let sum = |name: &str| -> u64 {
+            let rows = metrics.lines().filter(|line| line.starts_with(name));
+            rows.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
+        };
+        most = most.max(sum("rebut_debates_live "));
+        let done = sum("rebut_debates_ended_total");
+        note(&format!("{done} of {debates} ended after {:.0} s", begun.elapsed().as_secs_f64()));
+        if done >= debates as u64 {
+            return Ok(most);
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
+fn note(text: &str) {
+    eprint!("\r{text:<60}");
+}
+
+impl Options {
+    fn parse(arguments: &[String]) -> Result<Self, String> {
+        let mut options = Self { debates: 10_000, watchers: 1_000, stalled: 50, latency: Duration::from_secs(5) };
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            let mut number = || rest.next().and_then(|number| number.parse::<usize>().ok()).ok_or(format!("{argument} takes a number"));
+            match argument.as_str() {
+                "--debates" => options.debates = number()?.max(1),
+                "--watchers" => options.watchers = number()?,
+                "--stalled" => options.stalled = number()?,
+                "--latency" => options.latency = Duration::from_millis(number()? as u64),
+                other => return Err(format!("unknown argument `{other}`: takes --debates N, --watchers N, --stalled N, --latency MS")),
+            }
+        }
+        options.watchers = options.watchers.min(options.debates);
+        Ok(options)
+    }
+}
