@@ -99,7 +99,7 @@ async fn compare(steps: Vec<Step>, places: &[Place]) {
 /// A step with all that it needs.
 enum Work {
     Append(Append),
-    Redact(Record, Append),
+    Redact(Box<Record>, Append),
     Remove(DebateId),
     Nothing,
 }
@@ -117,7 +117,7 @@ impl Work {
                 let report = append_of(debate, &more_records(debate, &before, 1, "report"));
                 let found = model.load(debate, seq - 1).await.expect("load").into_iter().next();
                 let nowhere = || Record { seq: *seq, ..Record::clone(&more_records(debate, &[], 1, "")[0]) };
-                Self::Redact(found.unwrap_or_else(nowhere).tombstone(), report)
+                Self::Redact(Box::new(found.unwrap_or_else(nowhere).tombstone()), report)
             }
             Step::Remove { debate } => Self::Remove(debates[*debate]),
             Step::Reopen => Self::Nothing,
@@ -127,7 +127,7 @@ impl Work {
     async fn on(&self, store: &dyn Store) -> Result<(), rebut_engine::store::StoreError> {
         match self {
             Self::Append(append) => store.append(append.clone()).await,
-            Self::Redact(tombstone, append) => store.redact(tombstone.clone(), append.clone()).await,
+            Self::Redact(tombstone, append) => store.redact(Record::clone(tombstone), append.clone()).await,
             Self::Remove(debate) => store.remove(*debate).await,
             Self::Nothing => Ok(()),
         }

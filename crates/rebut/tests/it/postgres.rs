@@ -111,3 +111,28 @@ fn a_server_over_the_network_is_believed_with_a_certificate_we_trust() {
     let id = rebut.json(0, &case(&["--json"]))["debate_id"].as_str().expect("an id").to_owned();
     assert!(on(&socket).expect(0, &["ls"]).contains(&id[..8]), "the same database, another way to it");
 }
+
+#[test]
+fn one_that_was_stopped_cannot_write_into_what_another_took_over() {
+    let cluster = Cluster::start();
+    let url = cluster.database();
+    let rebut = on(&url);
+    let mut late = split_then_c();
+    let last = &mut late.last_mut().expect("six turns").1;
+    // Long enough to be stopped in, on any machine.
+    *last = format!("!delay 10s\n{last}");
+    rebut.write("debate.md", &script_of(&late));
+    let mut stopped = rebut.start(&case(&[]));
+    stopped.until(|event| event["type"] == "turn.started" && event["data"]["turn"] == "challenge 2/effort");
+    let id = stopped.id.clone();
+    stopped.signal("STOP");
+    cluster.ask(&url, EXPIRE);
+    rebut.write("debate.md", &script_of(&split_then_c()));
+    rebut.expect(0, &["resume", &id]);
+    let ended = rebut.events(&id);
+    stopped.signal("CONT");
+    let (code, said) = stopped.finish();
+    assert!(code != 0 && said.contains("another process"), "{code}: {said}");
+    assert_eq!(rebut.events(&id), ended, "nothing of it was written");
+    rebut.expect(0, &["audit", "verify", &id]);
+}
