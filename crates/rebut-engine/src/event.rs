@@ -346,8 +346,8 @@ impl Position {
     }
 }
 
-fn is_default(caps: &Caps) -> bool {
-    *caps == Caps::default()
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 fn yes() -> bool {
