@@ -28,7 +28,7 @@ pub fn check(layers: &[Layer], origin: &Origin) -> Result<(), CliError> {
         }
         if layer.table.contains_key("server") {
             let message = format!("{}: [server] is for your own configuration file only", layer.path.display());
-            let hint = "a project's file must not say which models a server may be asked for, nor which debates it removes; --config FILE names one for a server";
+            let hint = "a project's file must not say which models a server may be asked for, nor which debates it removes; --config names another file";
             return Err(CliError::usage(message).hint(hint));
         }
         if project.defaults.database.is_some() {
