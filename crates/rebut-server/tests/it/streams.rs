@@ -106,6 +106,37 @@ async fn nobodys_words_become_events() {
     assert!(deltas.iter().any(|event| event.data.as_ref().is_some_and(|data| data["text"] == NASTY)), "and so are words: {deltas:?}");
 }
 
+/// Writes faster than anybody reads: a thousand pieces in one breath.
+struct Torrent(Arc<dyn Model>);
+
+#[async_trait::async_trait]
+impl Model for Torrent {
+    async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
+        (0..1_000).for_each(|_| request.deltas.push(request.turn, "drop "));
+        self.0.ask(request).await
+    }
+}
+
+/// Pieces that a watcher cannot take are counted and told; what is recorded is never missed.
+#[tokio::test]
+async fn a_watcher_that_is_too_slow_is_told_what_it_missed() {
+    let case = case("unanimous");
+    let (house, speak) = House::held(case.start.clone(), Arc::new(Torrent(case.model()))).await;
+    let id = house.begin("decide").await;
+    let (_, mut stream) = house.stream("alice-viewer", &format!("/v1/debates/{id}/events"), &[]).await;
+    speak.send_replace(true);
+    let seen = stream.events().await;
+    let numbers: Vec<u64> = seen.iter().filter_map(|event| event.id).collect();
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+    assert_eq!(seen.last().and_then(|event| event.name.as_deref()), Some("debate.completed"));
+    let data =
+        |name: &'static str| seen.iter().filter(move |event| event.name.as_deref() == Some(name)).filter_map(|event| event.data.as_ref());
+    let missed: u64 = data("lagged").filter_map(|data| data["missed"].as_u64()).sum();
+    assert!(missed > 0, "a thousand at once do not fit");
+    let heard = data("turn.delta").filter(|data| data["text"] == "drop ").count();
+    assert!(heard < 3_000, "and so not all of them are shown: {heard}");
+}
+
 #[tokio::test]
 async fn a_stream_lives_is_bounded_and_told_of_the_end() {
     let settings = Settings { heartbeat: Duration::from_millis(5), watchers: 2, ..Settings::default() };
