@@ -3,7 +3,12 @@
 use crate::{agent::Agent, prompt::Prompt, reply::Schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
+};
 use tokio::sync::broadcast;
 
 /// Answers one turn. Implementations make exactly one attempt per call: retries, deadlines and
@@ -322,12 +327,33 @@ pub struct Delta {
 /// The side channel for partial text of one debate. Whether there is one is said when the desk is made, before any request: who listens
 /// later, and when, changes nothing of what is sent.
 #[derive(Clone, Default)]
-pub struct Deltas(Option<broadcast::Sender<Delta>>);
+pub struct Deltas(Option<Arc<Channel>>);
+
+/// What is being written, and who hears of it.
+struct Channel {
+    /// Pieces kept for a slow listener.
+    capacity: usize,
+    /// Made for the first listener: most debates have none, and a channel with room for many pieces is not small.
+    pieces: OnceLock<broadcast::Sender<Delta>>,
+    /// The text so far of every answer that is being written, by turn.
+    so_far: Mutex<BTreeMap<String, String>>,
+}
+
+/// Of each answer so much is kept for whoever comes in the middle; what comes after is only heard.
+const MOST_SO_FAR: usize = 64 << 10;
+
+/// What a listener has from the moment it begins: nothing is missing between the two, and nothing is there twice.
+pub struct Listening {
+    /// The text so far of every answer that is being written.
+    pub so_far: Vec<Delta>,
+    /// The pieces that follow.
+    pub pieces: broadcast::Receiver<Delta>,
+}
 
 impl Deltas {
     /// A channel with room for `capacity` pieces per slow listener.
     pub fn with_capacity(capacity: usize) -> Self {
-        Self(Some(broadcast::Sender::new(capacity)))
+        Self(Some(Arc::new(Channel { capacity, pieces: OnceLock::new(), so_far: Mutex::default() })))
     }
 
     /// Whether answers are asked for piece by piece.
@@ -337,15 +363,39 @@ impl Deltas {
 
     /// Hands on a piece of text.
     pub fn push(&self, turn: &str, text: &str) {
-        if let Some(sender) = self.0.as_ref().filter(|sender| sender.receiver_count() > 0) {
+        let Some(channel) = &self.0 else { return };
+        let mut so_far = channel.so_far();
+        let known = so_far.entry(turn.to_owned()).or_default();
+        if known.len() + text.len() <= MOST_SO_FAR {
+            known.push_str(text);
+        }
+        if let Some(pieces) = channel.pieces.get().filter(|pieces| pieces.receiver_count() > 0) {
             // Nobody listening any more is no error: deltas are a courtesy.
-            let _ = sender.send(Delta { turn: turn.to_owned(), text: text.to_owned() });
+            let _ = pieces.send(Delta { turn: turn.to_owned(), text: text.to_owned() });
+        }
+    }
+
+    /// An answer is not written any more: it is there, or failed.
+    pub fn ended(&self, turn: &str) {
+        if let Some(channel) = &self.0 {
+            channel.so_far().remove(turn);
         }
     }
 
     /// Listens from now on; `None` for a silent channel.
-    pub fn listen(&self) -> Option<broadcast::Receiver<Delta>> {
-        self.0.as_ref().map(broadcast::Sender::subscribe)
+    pub fn listen(&self) -> Option<Listening> {
+        let channel = self.0.as_ref()?;
+        let so_far = channel.so_far();
+        let pieces = channel.pieces.get_or_init(|| broadcast::Sender::new(channel.capacity)).subscribe();
+        let delta = |(turn, text): (&String, &String)| Delta { turn: turn.clone(), text: text.clone() };
+        Some(Listening { so_far: so_far.iter().map(delta).collect(), pieces })
+    }
+}
+
+impl Channel {
+    fn so_far(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        // The map is whole between any two statements that hold the lock.
+        self.so_far.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

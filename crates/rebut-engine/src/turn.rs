@@ -281,6 +281,7 @@ impl<'a> Exchange<'a> {
             () = &mut deadline => Err(Fault::new(FaultKind::Timeout, format!("no answer within {} s", time_left.as_secs_f64().ceil()))),
             () = debate.until_cancelled() => return Err(debate.cancelled()),
         };
+        deltas.ended(turn);
         // A replay that asks for more than was recorded must not go on as if somebody were merely absent.
         if let Err(fault) = &result
             && fault.kind == FaultKind::Unrecorded

@@ -4,7 +4,10 @@
 use crate::{limits::Place, problem::Problem, server::Shared};
 use rebut_engine::{DebateId, Watch, event::KINDS, model::Delta, record::Record};
 use serde::Serialize;
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+};
 use tokio::sync::{broadcast, watch};
 
 /// The rest of a debate, for one watcher.
@@ -13,6 +16,8 @@ pub struct Tail {
     id: DebateId,
     watch: Watch,
     deltas: Option<broadcast::Receiver<Delta>>,
+    /// Answers that were being written when it began to listen, not shown yet.
+    so_far: VecDeque<Delta>,
     /// The kinds that are wanted; all if not given.
     types: Option<BTreeSet<String>>,
     stopping: watch::Receiver<bool>,
@@ -40,6 +45,14 @@ pub enum Passing {
         /// The piece.
         text: String,
     },
+    /// The text so far of an answer that was being written when the watcher came.
+    #[serde(rename = "turn.snapshot")]
+    Snapshot {
+        /// The turn it belongs to.
+        turn: String,
+        /// What is there of it.
+        text: String,
+    },
     /// Pieces were missed, since they came faster than they were taken; events never are.
     #[serde(rename = "lagged")]
     Lagged {
@@ -62,6 +75,7 @@ impl Passing {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Delta { .. } => "turn.delta",
+            Self::Snapshot { .. } => "turn.snapshot",
             Self::Lagged { .. } => "lagged",
             Self::Shutdown {} => "shutdown",
             Self::Problem { .. } => "problem",
@@ -77,9 +91,10 @@ pub fn known_kind(kind: &str) -> Option<&'static str> {
 impl Tail {
     /// What comes after a watch's beginning.
     pub fn new(server: Arc<Shared>, id: DebateId, watch: Watch, types: Option<BTreeSet<String>>, place: Place) -> Self {
-        let deltas = server.desk.deltas(id);
         let stopping = server.stopping.clone();
-        Self { server, id, watch, deltas, types, stopping, is_over: false, _place: place }
+        let mut tail = Self { server, id, watch, deltas: None, so_far: VecDeque::new(), types, stopping, is_over: false, _place: place };
+        tail.listen();
+        tail
     }
 
     /// The next thing; `None` after the last. May be dropped and asked again: nothing is lost.
@@ -87,6 +102,12 @@ impl Tail {
         while !self.is_over {
             if *self.stopping.borrow() {
                 return self.last(Passing::Shutdown {});
+            }
+            if let Some(Delta { turn, text }) = self.so_far.pop_front() {
+                match self.passing(Passing::Snapshot { turn, text }) {
+                    None => continue,
+                    shown => return shown,
+                }
             }
             tokio::select! {
                 _ = self.stopping.changed() => return self.last(Passing::Shutdown {}),
@@ -115,7 +136,7 @@ impl Tail {
     fn event(&mut self, record: Record) -> Option<Shown> {
         // It may have been gone on with here since this began.
         if self.deltas.is_none() && record.kind == "turn.started" {
-            self.deltas = self.server.desk.deltas(self.id);
+            self.listen();
         }
         let wanted = self.types.as_ref().is_none_or(|types| types.contains(&*record.kind));
         wanted.then(|| Shown::Event(Box::new(record)))
@@ -133,8 +154,19 @@ impl Tail {
                 return None;
             }
         };
+        self.passing(passing)
+    }
+
+    fn passing(&self, passing: Passing) -> Option<Shown> {
         let wanted = self.types.as_ref().is_none_or(|types| types.contains(passing.name()));
         wanted.then_some(Shown::Passing(passing))
+    }
+
+    /// Hears what is being written, from what is there of it on.
+    fn listen(&mut self) {
+        if let Some(listening) = self.server.desk.deltas(self.id) {
+            (self.so_far, self.deltas) = (listening.so_far.into(), Some(listening.pieces));
+        }
     }
 }
 

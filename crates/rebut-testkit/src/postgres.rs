@@ -6,7 +6,7 @@ use std::{
     net::TcpListener,
     os::unix::{fs::chown, process::CommandExt},
     path::{Path, PathBuf},
-    process::{Child, ChildStderr, Command, Stdio},
+    process::{Child, ChildStderr, Command, Output, Stdio},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -110,12 +110,20 @@ impl Cluster {
 
     /// Ends the server at once, as a crash would.
     pub fn crash(&self) {
-        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(mut server) = server {
-            let stopped = self.command("pg_ctl").args(["-D", "data", "-m", "immediate", "-w", "stop"]).output().expect("pg_ctl starts");
+        if let Some(stopped) = self.stop() {
             assert!(stopped.status.success(), "pg_ctl stop: {}", String::from_utf8_lossy(&stopped.stdout));
-            server.wait().expect("its end");
         }
+    }
+
+    /// What came of ending the server, if it ran.
+    fn stop(&self) -> Option<Output> {
+        let mut server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let stopped = self.command("pg_ctl").args(["-D", "data", "-m", "immediate", "-w", "stop"]).output().expect("pg_ctl starts");
+        if !stopped.status.success() {
+            server.kill().expect("a server that does not stop can be killed");
+        }
+        server.wait().expect("its end");
+        Some(stopped)
     }
 
     /// Starts the server (again), and waits until it answers.
@@ -148,15 +156,8 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            // What matters is said already. The folder goes, and the server with its parent.
-            if let Some(mut server) = self.server.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                let _ = server.kill();
-                let _ = server.wait();
-            }
-            return;
-        }
-        self.crash();
+        // After it the folder goes. What a test found out is said already.
+        self.stop();
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{
     formats::{FORMATS, Format},
     journal::Journal,
     lanes::Lanes,
-    model::{Delta, Deltas, Models},
+    model::{Deltas, Listening, Models},
     observing::Observer,
     outcome::Outcome,
     sandbox::{NoSandbox, Sandbox},
@@ -37,10 +37,7 @@ use std::{
     collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
-use tokio::{
-    sync::{broadcast, watch as channel},
-    task::AbortHandle,
-};
+use tokio::{sync::watch as channel, task::AbortHandle};
 
 /// Starts, resumes, watches, steers and keeps debates. Cheap to clone.
 #[derive(Clone)]
@@ -272,7 +269,7 @@ impl Desk {
     }
 
     /// Partial text of a debate that runs here.
-    pub fn deltas(&self, id: DebateId) -> Option<broadcast::Receiver<Delta>> {
+    pub fn deltas(&self, id: DebateId) -> Option<Listening> {
         self.inner.live().get(&id).and_then(|live| live.deltas.listen())
     }
 

@@ -126,7 +126,7 @@ async fn a_streamed_answer_comes_in_pieces_on_one_connection() {
     let server = ModelServer::start(move |_, _| Behaviour::Say(said.clone())).await.expect("a server");
     let mut asking = Asking::new();
     asking.deltas = Deltas::with_capacity(64);
-    let mut pieces = asking.deltas.listen().expect("a channel");
+    let mut pieces = asking.deltas.listen().expect("a channel").pieces;
     let model = model(endpoint(server.base_url()), "m");
     for _ in 0..2 {
         let answer = asking.ask(&model).await.expect("an answer");

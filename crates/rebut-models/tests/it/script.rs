@@ -74,7 +74,7 @@ async fn time_usage_and_pieces() {
     assert!(tokio::time::timeout(Duration::from_secs(3600), model.ask(asking.request("never", 1))).await.is_err());
 
     asking.deltas = Deltas::with_capacity(16);
-    let mut pieces = asking.deltas.listen().expect("a channel");
+    let mut pieces = asking.deltas.listen().expect("a channel").pieces;
     let answer = model.ask(asking.request("challenge 1/é", 1)).await.expect("an answer");
     let mut text = String::new();
     while let Ok(delta) = pieces.try_recv() {

@@ -116,7 +116,7 @@ pub async fn once(
 ) -> Tried {
     let server = ModelServer::start(move |_, _| behaviour()).await.expect("a server");
     asking.deltas = if streamed { Deltas::with_capacity(256) } else { Deltas::default() };
-    let mut listener = asking.deltas.listen();
+    let mut listener = asking.deltas.listen().map(|listening| listening.pieces);
     let mut endpoint = endpoint(row, server.base_url());
     change(&mut endpoint);
     let model = model(endpoint);

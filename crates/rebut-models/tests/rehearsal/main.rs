@@ -151,7 +151,7 @@ fn silence_is_admitted() {
 fn it_says_what_it_is_and_streams_what_it_says() {
     assert!(RehearsalModel.is_rehearsal());
     let deltas = Deltas::with_capacity(64);
-    let mut listener = deltas.listen().expect("a channel");
+    let mut listener = deltas.listen().expect("a channel").pieces;
     let answer = answer(&agent("risk"), &cases::OFFLINE, "recommendation", &deltas).expect("an answer");
     assert_eq!(answer.model.as_deref(), Some("rehearsal"));
     let usage = answer.usage.expect("usage");

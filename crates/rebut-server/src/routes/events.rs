@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 const MOST: usize = 1_000;
 
 /// What is shown besides recorded events.
-const PASSING: [&str; 4] = ["turn.delta", "lagged", "shutdown", "problem"];
+const PASSING: [&str; 5] = ["turn.delta", "turn.snapshot", "lagged", "shutdown", "problem"];
 
 /// Which events.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

@@ -63,7 +63,10 @@ pub struct Rejection {
 /// A decision about a gate that is named in the path.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("if" = { "properties": { "approved": { "const": false } } }, "then" = { "required": ["reason"], "properties": { "reason": { "pattern": "\\S" } } }))]
+#[schemars(extend(
+    "if" = { "properties": { "approved": { "const": false } } },
+    "then" = { "required": ["reason"], "properties": { "reason": { "pattern": "\\S" } } }
+))]
 pub struct Decision {
     /// Whether it opens.
     approved: bool,

@@ -135,7 +135,7 @@ async fn what_the_server_counts_is_told() {
         "rebut_debates_live 1",
         "rebut_debates_started_total 2",
         "rebut_debates_ended_total{ending=\"consensus\"} 1",
-        "rebut_turns_total 3",
+        "rebut_turns_total 6",
         "rebut_http_requests_total{route=\"createDebate\",status=\"202\"} 2",
         "rebut_watchers 1",
     ];

@@ -11,6 +11,7 @@ use rebut_engine::{
 use rebut_server::Settings;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
+use tokio::sync::watch;
 
 /// A client that saw k events is shown exactly the others, for every k; numbers that cannot be are refused.
 #[tokio::test]
@@ -104,6 +105,79 @@ async fn nobodys_words_become_events() {
     assert!(seen.iter().any(spoke), "the name itself is told, as text");
     let deltas: Vec<&Event> = seen.iter().filter(|event| event.name.as_deref() == Some("turn.delta")).collect();
     assert!(deltas.iter().any(|event| event.data.as_ref().is_some_and(|data| data["text"] == NASTY)), "and so are words: {deltas:?}");
+}
+
+/// Writes faster than anybody reads: a thousand pieces in one breath.
+struct Torrent(Arc<dyn Model>);
+
+#[async_trait::async_trait]
+impl Model for Torrent {
+    async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
+        (0..1_000).for_each(|_| request.deltas.push(request.turn, "drop "));
+        self.0.ask(request).await
+    }
+}
+
+/// Pieces that a watcher cannot take are counted and told; what is recorded is never missed.
+#[tokio::test]
+async fn a_watcher_that_is_too_slow_is_told_what_it_missed() {
+    let case = case("unanimous");
+    let (house, speak) = House::held(case.start.clone(), Arc::new(Torrent(case.model()))).await;
+    let id = house.begin("decide").await;
+    let (_, mut stream) = house.stream("alice-viewer", &format!("/v1/debates/{id}/events"), &[]).await;
+    speak.send_replace(true);
+    let seen = stream.events().await;
+    let numbers: Vec<u64> = seen.iter().filter_map(|event| event.id).collect();
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+    assert_eq!(seen.last().and_then(|event| event.name.as_deref()), Some("debate.completed"));
+    let data =
+        |name: &'static str| seen.iter().filter(move |event| event.name.as_deref() == Some(name)).filter_map(|event| event.data.as_ref());
+    let missed: u64 = data("lagged").filter_map(|data| data["missed"].as_u64()).sum();
+    assert!(missed > 0, "a thousand at once do not fit");
+    let heard = data("turn.delta").filter(|data| data["text"] == "drop ").count();
+    assert!(heard < 3_000, "and so not all of them are shown: {heard}");
+}
+
+/// Stops in the middle of every answer until it is told to go on.
+struct Halting(Arc<dyn Model>, watch::Receiver<bool>);
+
+#[async_trait::async_trait]
+impl Model for Halting {
+    async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
+        request.deltas.push(request.turn, "half");
+        let _ = self.1.clone().wait_for(|goes_on| *goes_on).await;
+        request.deltas.push(request.turn, " and half");
+        self.0.ask(request).await
+    }
+}
+
+/// Who comes in the middle of an answer is shown what is there of it, and hears the rest: nothing twice, nothing missing.
+#[tokio::test]
+async fn a_watcher_that_comes_in_the_middle_has_the_whole_text() {
+    let case = case("unanimous");
+    let (go_on, goes_on) = watch::channel(false);
+    let house = House::of(
+        Start { initiated_by: String::new(), ..case.start.clone() },
+        Arc::new(Halting(case.model(), goes_on)),
+        Settings::default(),
+    )
+    .await;
+    let id = house.begin("decide").await;
+    let path = format!("/v1/debates/{id}/events");
+    let (_, mut early) = house.stream("alice-viewer", &path, &[]).await;
+    let turns = case.start.agents.len();
+    let said = |event: &Event| event.data.as_ref().is_some_and(|data| data["text"] == "half");
+    for _ in 0..turns {
+        while !said(&early.event().await.expect("more")) {}
+    }
+    let (_, mut late) = house.stream("alice-viewer", &path, &[]).await;
+    let first: Vec<Event> = vec![late.event().await.expect("one"), late.event().await.expect("two"), late.event().await.expect("three")];
+    assert!(first.iter().all(|event| event.name.as_deref() == Some("turn.snapshot") && event.id.is_none() && said(event)), "{first:?}");
+    go_on.send_replace(true);
+    let rest = late.events().await;
+    let heard = rest.iter().filter(|event| event.name.as_deref() == Some("turn.delta")).filter_map(|event| event.data.as_ref());
+    assert_eq!(heard.filter(|data| data["text"] == " and half").count(), turns, "{rest:?}");
+    assert_eq!(rest.iter().filter(|event| said(event)).count(), 0, "nothing is told twice");
 }
 
 #[tokio::test]

@@ -78,7 +78,7 @@ async fn watch(app: &App, desk: &Desk, running: &Running, args: &OutputArgs, int
     let person_answers = known.started.as_ref().is_some_and(|started| started.agents.iter().any(|agent| agent.provider() == "human"));
     let mut progress = Progress::new(&app.global, person_answers);
     let mut watch = desk.watch(running.id, 0).await?;
-    let mut deltas = desk.deltas(running.id);
+    let mut deltas = desk.deltas(running.id).map(|listening| listening.pieces);
     let mut view = View::default();
     let mut interrupted = false;
     loop {

@@ -343,8 +343,9 @@ fn interrupted_cancelled_and_forgotten_debates_leave_no_worktree() {
         run.until(|event| event["type"] == "code.recorded" && event["data"]["version"] == version);
         run
     };
-    // The turns under way are finished, and with them the third version comes.
-    let run = start(2);
+    // The turn under way is finished, and with it the third version comes.
+    let mut run = start(2);
+    run.until(|event| event["type"] == "turn.started");
     let id = run.id.clone();
     run.signal("INT");
     let (code, said) = run.finish();
