@@ -75,8 +75,17 @@ pub struct Change {
     pub limits: NewLimits,
     /// Models that are to be asked in another's place.
     pub models: Vec<String>,
-    /// Whether it is a new debate, which has no limits yet.
-    pub is_fork: bool,
+    /// What a fork is to be; none where the same debate goes on.
+    pub fork: Option<Forked>,
+}
+
+/// A new debate from an old one's turns. It has no limits yet.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Forked {
+    /// The format of both.
+    pub format: String,
+    /// Settings that are to differ.
+    pub config: Map<String, Value>,
 }
 
 /// A debate that somebody asks for.

@@ -1,21 +1,21 @@
-//! A store in memory with something between it and its user: a crash, a slow disk, a database that cannot be reached.
+//! A store with something between it and its user: a crash, a slow disk, a database that cannot be reached.
 
 use futures_util::future::BoxFuture;
 use rebut_engine::{
     DebateId,
-    memory::MemoryStore,
     projection::Tables,
     record::Record,
     seal::Checkpoint,
     store::{Append, Changed, Filter, Session, Store, StoreError},
 };
+use std::sync::Arc;
 
-type OnAppend = dyn Fn(MemoryStore, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync;
+type OnAppend = dyn Fn(Arc<dyn Store>, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync;
 type OnLoad = dyn Fn() -> Result<(), StoreError> + Send + Sync;
 
-/// A store in memory whose appends go through a function, and whose reads may be refused by another.
+/// A store whose appends go through a function, and whose reads may be refused by another.
 pub struct Interposed {
-    store: MemoryStore,
+    store: Arc<dyn Store>,
     on_append: Box<OnAppend>,
     on_load: Option<Box<OnLoad>>,
 }
@@ -23,10 +23,10 @@ pub struct Interposed {
 impl Interposed {
     /// Appends go through `on_append`.
     pub fn new(
-        store: MemoryStore,
-        on_append: impl Fn(MemoryStore, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,
+        store: impl Store,
+        on_append: impl Fn(Arc<dyn Store>, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,
     ) -> Self {
-        Self { store, on_append: Box::new(on_append), on_load: None }
+        Self { store: Arc::new(store), on_append: Box::new(on_append), on_load: None }
     }
 
     /// The same; `on_load` is asked before each reading, and users are warned that the store may be unreachable.
@@ -76,6 +76,6 @@ impl Store for Interposed {
     }
 
     fn may_be_unreachable(&self) -> bool {
-        self.on_load.is_some()
+        self.on_load.is_some() || self.store.may_be_unreachable()
     }
 }

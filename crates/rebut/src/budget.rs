@@ -43,11 +43,7 @@ impl Budget {
             calls: config.max_calls,
             unknown_prices: config.allow_unknown_price.unwrap_or_default(),
         };
-        Self {
-            caps: given.or(configured),
-            seconds: args.max_time.or(config.max_time).map(|span| span.0),
-            approval: args.approve_within.map(|span| span.0),
-        }
+        Self { caps: given.or(configured), seconds: args.max_time.or(config.max_time).map(|span| span.0), approval: None }
     }
 
     /// Whether nothing is limited.

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     door::Call,
-    front::{Change, NewLimits},
+    front::{Change, Forked, NewLimits},
     problem::Problem,
     server::Shared,
 };
@@ -116,7 +116,7 @@ pub async fn pause(call: Call) -> Result<Response, Problem> {
 /// Goes on with a debate.
 pub async fn resume(call: Call) -> Result<Response, Problem> {
     let More { limits } = call.json()?;
-    let change = Change { limits, models: Vec::new(), is_fork: false };
+    let change = Change { limits, models: Vec::new(), fork: None };
     let more = call.server.front.change(change, &call.key()?.owner).await?;
     call.server.desk.resume_with(call.id()?, more).await?;
     accepted(&call.server, call.id()?).await
@@ -126,7 +126,8 @@ pub async fn resume(call: Call) -> Result<Response, Problem> {
 pub async fn fork(call: Call) -> Result<Response, Problem> {
     let ForkAt { at, config, models, limits } = crate::body::parse(&call.body)?;
     let owner = call.key()?.owner.clone();
-    let change = Change { limits, models: models.values().cloned().collect(), is_fork: true };
+    let forked = Forked { format: call.debate()?.format.clone(), config: config.clone().into_iter().collect() };
+    let change = Change { limits, models: models.values().cloned().collect(), fork: Some(forked) };
     let more = call.server.front.change(change, &owner).await?;
     let fork = Fork { at, config, models, more, initiated_by: owner };
     let id = call.server.desk.fork(call.id()?, fork).await?.id;

@@ -72,6 +72,9 @@ pub struct RunArgs {
     /// Print how many calls, tokens and dollars it will take, and send nothing
     #[arg(long, conflicts_with = "dry_run")]
     pub estimate: bool,
+    /// Have a person approve the result before it counts, within e.g. `30m` (`rebut approve ID`); nobody in time is a no
+    #[arg(long, value_name = "TIME")]
+    pub approve_within: Option<Span>,
     /// What it may use
     #[command(flatten)]
     pub budget: BudgetArgs,
@@ -131,9 +134,6 @@ pub struct BudgetArgs {
     /// Time at most for this run, e.g. `90s`, `10m`, `1h30m`
     #[arg(long, value_name = "TIME", help_heading = "Budget")]
     pub max_time: Option<Span>,
-    /// Have a person approve the result before it counts, within e.g. `30m` (`rebut approve ID`); nobody in time is a no
-    #[arg(long, value_name = "TIME", help_heading = "Budget")]
-    pub approve_within: Option<Span>,
     /// Let models of unknown price run under --max-cost; they count nothing
     #[arg(long, help_heading = "Budget")]
     pub allow_unknown_price: bool,

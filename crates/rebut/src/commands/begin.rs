@@ -103,7 +103,8 @@ impl Prepared {
         (format, input, config): (&str, &Value, &Value),
         panel: panel::Panel,
     ) -> Result<Self, CliError> {
-        let budget = Budget::new(&run.budget, &app.config.budget);
+        let approval = run.approve_within.map(|span| span.0);
+        let budget = Budget { approval, ..Budget::new(&run.budget, &app.config.budget) };
         let wanted = Wanted { format, input, config, panel: &run.panel };
         let start = start(wanted, panel.agents, budget, run.seed, user())?;
         Ok(Self { start, models: registry.clone(), registry, budget, chosen: panel.chosen })

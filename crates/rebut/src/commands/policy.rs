@@ -161,5 +161,6 @@ fn run_args(args: &ProposeArgs) -> RunArgs {
         budget: args.budget.clone(),
         output: OutputArgs::default(),
         seed: None,
+        approve_within: None,
     }
 }

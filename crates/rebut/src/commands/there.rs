@@ -97,7 +97,7 @@ pub async fn ask(format: &str, global: &GlobalArgs, args: AskArgs) -> Result<u8,
             tokens: args.run.budget.max_tokens,
             calls: args.run.budget.max_calls,
             seconds: args.run.budget.max_time.map(|span| span.0),
-            approval_seconds: args.run.budget.approve_within.map(|span| span.0),
+            approval_seconds: args.run.approve_within.map(|span| span.0),
         },
     };
     if args.run.estimate {

@@ -27,8 +27,8 @@ use rebut_engine::{
     model::{Models, Price},
 };
 use rebut_models::Registry;
-use rebut_server::front::{Change, FormatCard, Front, NewAgent, NewDebate, NewLimits, Refusal};
-use serde_json::{Value, json};
+use rebut_server::front::{Change, Forked, FormatCard, Front, NewAgent, NewDebate, NewLimits, Refusal};
+use serde_json::{Map, Value, json};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -69,7 +69,8 @@ impl Front for CommandFront {
     async fn change(&self, change: Change, _by: &str) -> Result<More, Refusal> {
         change.models.iter().try_for_each(|model| self.allowed.check(model)).map_err(refusal)?;
         let most = self.budget(change.limits).more();
-        if change.is_fork {
+        if let Some(Forked { format, config }) = &change.fork {
+            Card::named(format).and_then(|card| card.check(&Map::new(), config)).map_err(refusal)?;
             return Ok(most);
         }
         // What was not asked for stays as it was pinned; what was, is never more than the operator allows.

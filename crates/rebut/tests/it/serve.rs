@@ -253,6 +253,9 @@ fn a_request_says_nothing_that_belongs_to_the_operator() {
         assert!(answer.status == 422 && answer.body.contains(why), "{why}: {asked}\n{answer:?}");
     }
     assert_eq!(served.ask("GET", "/v1/debates", None).json()["debates"], json!([]), "nothing of it began");
+    let forked = format!("/v1/debates/{}/fork", served.begin(&solve(json!({}))));
+    let answer = served.ask("POST", &forked, Some(&json!({"at": "end", "config": {"hooks": {"post-proposal": ["sh"]}}})));
+    assert!(answer.status == 422 && answer.body.contains("`config.hooks` cannot be said"), "nor in a fork: {answer:?}");
     for (limits, calls) in [(json!({"calls": 1000}), 40), (json!({"calls": 7}), 7), (json!({}), 40)] {
         let id = served.begin(&with(&|asked| asked["limits"] = limits.clone()));
         assert_eq!(served.ask("GET", &format!("/v1/debates/{id}"), None).json()["limits"]["caps"]["calls"], calls, "{limits}");

@@ -4,15 +4,13 @@ use super::{connect, first, journal};
 use rebut_engine::{
     DebateId,
     memory::MemoryStore,
-    projection::Tables,
-    record::Record,
-    seal::Checkpoint,
-    store::{Append, Changed, Filter, Session, Store, StoreError},
+    store::{Filter, Store, StoreError},
 };
 use rebut_store::PostgresStore;
 use rebut_testkit::{
     cases::Case,
     conformance::{append_of, more_records},
+    interposed::Interposed,
     postgres::{Cluster, PASSWORD},
 };
 use std::{
@@ -25,62 +23,23 @@ use std::{
 };
 
 /// A store whose server crashes during every third append.
-struct Unlucky {
-    store: PostgresStore,
-    cluster: Arc<Cluster>,
-    appends: AtomicUsize,
-}
-
-#[async_trait::async_trait]
-impl Store for Unlucky {
-    async fn append(&self, append: Append) -> Result<(), StoreError> {
-        if self.appends.fetch_add(1, Ordering::Relaxed) % 3 != 1 {
-            return self.store.append(append).await;
-        }
-        let cluster = self.cluster.clone();
-        let crash = tokio::task::spawn_blocking(move || cluster.crash());
-        let (appended, crashed) = tokio::join!(self.store.append(append), crash);
-        crashed.expect("it crashes");
-        // On the thread that lives as long as the test, as the server does.
-        self.cluster.run();
-        appended
-    }
-
-    async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError> {
-        self.store.load(debate, after).await
-    }
-
-    async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {
-        self.store.checkpoints(debate).await
-    }
-
-    async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
-        self.store.sessions(filter).await
-    }
-
-    async fn tables(&self, debate: DebateId) -> Result<Tables, StoreError> {
-        self.store.tables(debate).await
-    }
-
-    async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {
-        self.store.redact(tombstone, append).await
-    }
-
-    async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
-        self.store.remove(debate).await
-    }
-
-    async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
-        self.store.runner(debate).await
-    }
-
-    async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
-        self.store.changed_elsewhere().await
-    }
-
-    fn may_be_unreachable(&self) -> bool {
-        self.store.may_be_unreachable()
-    }
+fn unlucky(store: PostgresStore, cluster: &Arc<Cluster>, appends: &Arc<AtomicUsize>) -> Interposed {
+    let (cluster, appends) = (cluster.clone(), appends.clone());
+    Interposed::new(store, move |store, append| {
+        let (cluster, number) = (cluster.clone(), appends.fetch_add(1, Ordering::Relaxed));
+        Box::pin(async move {
+            if number % 3 != 1 {
+                return store.append(append).await;
+            }
+            let crashing = cluster.clone();
+            let crash = tokio::task::spawn_blocking(move || crashing.crash());
+            let (appended, crashed) = tokio::join!(store.append(append), crash);
+            crashed.expect("it crashes");
+            // On the thread that lives as long as the test, as the server does.
+            cluster.run();
+            appended
+        })
+    })
 }
 
 #[tokio::test]
@@ -91,10 +50,10 @@ async fn debates_go_on_when_the_server_crashes_under_them() {
     for name in ["decide/three-rounds", "solve/reflexion", "review/two-pairs"] {
         let case = Case::read(&cases.join(name));
         let (_, undisturbed) = case.run(Arc::new(MemoryStore::new())).await.expect(name);
-        let unlucky = Unlucky { store: connect(&url).await, cluster: cluster.clone(), appends: AtomicUsize::new(0) };
-        let unlucky = Arc::new(unlucky);
+        let appends = Arc::new(AtomicUsize::new(0));
+        let unlucky = Arc::new(unlucky(connect(&url).await, &cluster, &appends));
         let (id, ran) = case.run(unlucky.clone()).await.expect(name);
-        assert!(unlucky.appends.load(Ordering::Relaxed) > 9, "{name} was disturbed");
+        assert!(appends.load(Ordering::Relaxed) > 9, "{name} was disturbed");
         assert_eq!((&ran.outcome, &ran.calls, &ran.runs), (&undisturbed.outcome, &undisturbed.calls, &undisturbed.runs), "{name}");
         let records = journal(&*unlucky, id).await;
         let mut prev = Default::default();
