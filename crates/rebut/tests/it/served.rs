@@ -25,6 +25,7 @@ pub struct Served {
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
+    pub head: String,
     pub body: String,
 }
 
@@ -88,7 +89,7 @@ impl Served {
         stream.read_to_string(&mut text).expect("it answers and closes");
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("no status: {head}"));
-        Answer { status, body: body.to_owned() }
+        Answer { status, head: head.to_lowercase(), body: body.to_owned() }
     }
 
     /// Starts a debate and gives its id.
@@ -96,6 +97,12 @@ impl Served {
         let answer = self.ask("POST", "/v1/debates", Some(asked));
         assert_eq!(answer.status, 202, "{answer:?}");
         answer.json()["id"].as_str().expect("an id").to_owned()
+    }
+
+    /// The events of a debate.
+    pub fn events(&self, id: &str) -> Vec<Value> {
+        let answer = self.ask("GET", &format!("/v1/debates/{id}/events"), None);
+        answer.json()["events"].as_array().unwrap_or_else(|| panic!("{answer:?}")).clone()
     }
 
     pub fn kill(mut self) {
