@@ -50,7 +50,7 @@ impl Follower {
     /// The next recorded event, or `None` when the connection ends, however it ends.
     pub fn next(&mut self) -> Option<Value> {
         let lines = self.stream.as_mut().expect("connected");
-        let (mut id, mut data) = (None, String::new());
+        let (mut id, mut data) = (None::<u64>, String::new());
         loop {
             let mut line = String::new();
             // A server that was killed resets the connection; an event that is cut off was not seen.

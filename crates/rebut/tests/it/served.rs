@@ -7,13 +7,14 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     process::{Child, Command, Stdio},
-    sync::mpsc::Receiver,
+    sync::{Mutex, PoisonError, mpsc::Receiver},
 };
 
 /// A server that runs.
 pub struct Served {
     child: Child,
-    log: Receiver<String>,
+    /// Behind a lock, so that several clients can ask at once.
+    log: Mutex<Receiver<String>>,
     said: String,
     /// `127.0.0.1:PORT`.
     pub address: String,
@@ -44,7 +45,7 @@ impl Served {
         let (lines, log) = std::sync::mpsc::channel();
         // Read beside the test, so that the pipe cannot fill up; it ends with the process.
         std::thread::spawn(move || errors.lines().map_while(Result::ok).try_for_each(|line| lines.send(line)));
-        let mut served = Self { child, log, said: String::new(), address: String::new(), token: String::new() };
+        let mut served = Self { child, log: Mutex::new(log), said: String::new(), address: String::new(), token: String::new() };
         let listening = served.until("listening");
         let url = listening["url"].as_str().expect("a url");
         served.address = url.strip_prefix("http://").expect("http").to_owned();
@@ -59,7 +60,8 @@ impl Served {
     /// Waits until the log tells of an event.
     pub fn until(&mut self, event: &str) -> Value {
         loop {
-            let line = self.log.recv().unwrap_or_else(|_| panic!("`{event}` was never told:\n{}", self.said));
+            let log = self.log.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let line = log.recv().unwrap_or_else(|_| panic!("`{event}` was never told:\n{}", self.said));
             self.said.push_str(&format!("{line}\n"));
             let told: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
             if told["event"] == event {
@@ -118,7 +120,7 @@ impl Served {
     /// Waits for its end; gives exit code and everything it logged.
     pub fn finish(mut self) -> (i32, String) {
         let code = self.child.wait().expect("a process").code().unwrap_or(-1);
-        let rest: Vec<String> = self.log.iter().collect();
+        let rest: Vec<String> = self.log.get_mut().unwrap_or_else(PoisonError::into_inner).iter().collect();
         (code, format!("{}{}\n", self.said, rest.join("\n")))
     }
 }
