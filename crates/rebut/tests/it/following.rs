@@ -75,7 +75,7 @@ impl Follower {
     }
 
     /// Reads on to the end of the debate, coming back as often as it takes; then all events were seen once, in order.
-    pub fn to_the_end(&mut self, served: &Served) {
+    pub fn read_to_the_end(&mut self, served: &Served) {
         loop {
             while self.next().is_some() {}
             if self.last == "debate.completed" {

@@ -112,7 +112,7 @@ async fn a_database_that_crashes_makes_debates_wait_and_loses_nothing() {
         until_often(node, "debate.completed", 3);
     }
     for (at, follower) in followers.iter_mut().enumerate() {
-        follower.to_the_end(&nodes[(at + 1) % 2]);
+        follower.read_to_the_end(&nodes[(at + 1) % 2]);
     }
     let asked = panel.asked();
     assert_eq!(asked.len(), (0..6).map(|number| if is_split(number) { 6 } else { 3 }).sum::<usize>(), "none of the refused ones began");
@@ -179,7 +179,7 @@ async fn forty(cluster: &Cluster, nodes: usize) -> (BTreeMap<usize, Value>, Dura
     let mut results = BTreeMap::new();
     for (number, id) in ids.iter().enumerate() {
         let elsewhere = node_of(number + 1);
-        Follower::new(id, elsewhere).to_the_end(elsewhere);
+        Follower::new(id, elsewhere).read_to_the_end(elsewhere);
         let result = elsewhere.ask("GET", &format!("/v1/debates/{id}/results"), None).json();
         results.insert(number, json!({"outcome": result["outcome"], "result": result["result"]}));
     }
@@ -215,14 +215,14 @@ async fn a_debate_is_followed_and_noted_where_it_does_not_run() {
     assert!(note(&held).status < 300);
     follower.until(|event| event["type"] == "human.noted");
     panel.let_go();
-    follower.to_the_end(&other);
+    follower.read_to_the_end(&other);
     // While the other writes turn after turn.
     for number in GATED..GATED + 12 {
         let id = runs.begin(&debate(number));
         for answer in [note(&id), note(&id), note(&id)] {
             assert!(answer.status < 300 || answer.status == 409 && answer.json()["ending"].is_string(), "{answer:?}");
         }
-        Follower::new(&id, &other).to_the_end(&other);
+        Follower::new(&id, &other).read_to_the_end(&other);
         journal(&[&runs, &other], &id);
     }
 }
@@ -253,7 +253,7 @@ async fn what_a_draining_node_lets_go_of_the_other_goes_on_with() {
         for (follower, id) in followers.iter_mut().zip(&ids) {
             while follower.next().is_some() {}
             assert_eq!(follower.last, "shutdown", "whoever watches is told");
-            follower.to_the_end(&other);
+            follower.read_to_the_end(&other);
             let events = journal(&[&other], id);
             check(number_of(&events), &events, &asked);
             let again = events.iter().any(|event| event["data"]["possibly_paid_twice"] == true);

@@ -72,7 +72,7 @@ async fn a_thousand_debates_in_flight_survive_a_kill() {
         served.until("debate.completed");
     }
     for follower in &mut followers {
-        follower.to_the_end(&served);
+        follower.read_to_the_end(&served);
     }
     let asked = panel.asked();
     for (number, id) in ids.iter().enumerate() {
