@@ -374,11 +374,12 @@ impl Journal {
     }
 
     async fn absorb_tail(&self, end: &mut End) -> Result<(), Halt> {
-        let first_reading = end.count == 0;
+        // Whoever only steers a debate may meet anything.
+        let runs = end.holds || end.under_way.as_ref().is_some_and(|begun| begun.claim == Claim::Take);
+        let minds_turns = runs && end.count > 0;
         for record in writing::load(&*self.store, &*self.clock, self.debate, end.count, end.holds).await? {
             // Steering may come from anywhere; turns only from whoever runs the debate.
-            if !first_reading && !record.kind.starts_with("human.") && !record.kind.starts_with("gate.") && record.kind != "event.redacted"
-            {
+            if minds_turns && !record.kind.starts_with("human.") && !record.kind.starts_with("gate.") && record.kind != "event.redacted" {
                 return Err(Halt::TakenOver);
             }
             if record.prev != end.head || record.seq != end.count + 1 || !record.is_whole() {

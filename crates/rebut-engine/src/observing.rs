@@ -1,6 +1,6 @@
 //! Being told what happens in every debate of a desk, as it is recorded: for counters, spans and messages to other systems.
 
-use crate::{DebateId, event::Event, record::Place};
+use crate::{DebateId, error::DeskError, event::Event, record::Place};
 
 /// Is told of every event that a desk appends, after it was written. It may be told of one that a power cut takes back. It is called by whoever
 /// appends, so it only takes notes: what takes time is done elsewhere.
@@ -10,4 +10,7 @@ pub trait Observer: Send + Sync + 'static {
 
     /// A debate was removed, and all that was known of it.
     fn removed(&self, _debate: DebateId) {}
+
+    /// A debate is not run here any more, and no event of this desk says so: another process took it over, or its journal cannot be written.
+    fn halted(&self, _debate: DebateId, _why: &DeskError) {}
 }

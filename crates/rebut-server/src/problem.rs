@@ -142,7 +142,8 @@ impl From<DeskError> for Problem {
                 Self::unprocessable(words)
             }
             DeskError::Store(error) | DeskError::Halted(Halt::Store(error)) => error.into(),
-            DeskError::Halted(Halt::TakenOver | Halt::Paused) => Self::conflict(words),
+            DeskError::Halted(Halt::TakenOver) => Self::unavailable("another node has just taken this debate over; ask again", 1),
+            DeskError::Halted(Halt::Paused) => Self::conflict(words),
             DeskError::Damaged { .. } | DeskError::Halted(_) => Self::internal(words),
         }
     }

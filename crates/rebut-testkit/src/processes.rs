@@ -4,7 +4,9 @@
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
-    process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper},
+    process::{
+        Pid, PidfdFlags, Resource, Rlimit, Signal, getpid, getrlimit, pidfd_open, pidfd_send_signal, set_child_subreaper, setrlimit,
+    },
 };
 use std::{
     collections::BTreeMap,
@@ -109,6 +111,15 @@ impl Member {
 /// From now on whoever loses its parent below this process is found below it, and nobody can hide.
 pub fn adopt_orphans() {
     set_child_subreaper(Some(getpid())).expect("orphans can be adopted");
+}
+
+/// Lets this process have so many files open, as sockets of a model that a thousand debates ask at once. Fails where the system forbids it.
+pub fn allow_open_files(wanted: u64) {
+    let now = getrlimit(Resource::Nofile);
+    if now.current.is_some_and(|current| current < wanted) {
+        let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: now.maximum });
+        raised.unwrap_or_else(|error| panic!("{wanted} open files are needed (`ulimit -Hn` shows how many may be): {error}"));
+    }
 }
 
 /// Waits until nobody is alive below this process: its children, and with [`adopt_orphans`] all they left.

@@ -20,10 +20,11 @@ use rebut_engine::{
 };
 use rebut_models::{Clis, Registry, rehearsal::RehearsalModel};
 use rebut_sandbox::BubbleSandbox;
-use rebut_store::{PostgresStore, SqliteStore};
+use rebut_store::{PostgresOptions, PostgresStore, SqliteStore};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 use tokio::sync::OnceCell;
 
@@ -86,7 +87,10 @@ impl App {
     pub async fn store(&self) -> Result<Arc<dyn Store>, CliError> {
         Ok(match self.place.kept() {
             Kept::File(path) => Arc::new(SqliteStore::open(&path)?),
-            Kept::Server(url) => Arc::new(PostgresStore::connect(&url).await?),
+            Kept::Server(url) => {
+                let options = PostgresOptions { lease: Duration::from_secs(self.config.server.lease_seconds) };
+                Arc::new(PostgresStore::connect_with(&url, options).await?)
+            }
         })
     }
 

@@ -37,7 +37,10 @@ use std::{
     collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
-use tokio::{sync::watch as channel, task::AbortHandle};
+use tokio::{
+    sync::{Notify, watch as channel},
+    task::AbortHandle,
+};
 
 /// Starts, resumes, watches, steers and keeps debates. Cheap to clone.
 #[derive(Clone)]
@@ -68,6 +71,8 @@ struct Live {
     steer: Arc<channel::Sender<Steer>>,
     deltas: Deltas,
     task: Arc<OnceLock<AbortHandle>>,
+    /// Told when another process has taken it over.
+    lost: Arc<Notify>,
     ended: channel::Receiver<Option<Result<Arc<Outcome>, DeskError>>>,
 }
 
@@ -243,6 +248,14 @@ impl Desk {
         let live = self.inner.live();
         abandoned.retain(|id| !live.contains_key(id));
         Ok(abandoned)
+    }
+
+    /// Fails where the database is one that may be out of reach, and is now.
+    pub async fn check_reachable(&self) -> Result<(), DeskError> {
+        if self.inner.store.may_be_unreachable() {
+            self.inner.store.sessions(&Filter { limit: 1, ..Filter::default() }).await?;
+        }
+        Ok(())
     }
 
     /// How many debates run in this process.

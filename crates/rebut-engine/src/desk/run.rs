@@ -23,7 +23,10 @@ use std::{
     sync::{Arc, OnceLock},
     time::Duration,
 };
-use tokio::{sync::watch as channel, time::Instant};
+use tokio::{
+    sync::{Notify, watch as channel},
+    time::Instant,
+};
 
 /// The program's name and version, as journals hold it.
 pub const ENGINE: &str = concat!("rebut ", env!("CARGO_PKG_VERSION"));
@@ -229,8 +232,15 @@ impl Desk {
         let deltas = if self.inner.stream_deltas { Deltas::with_capacity(256) } else { Deltas::default() };
         let (end, ended) = channel::channel(None);
         let task: Arc<OnceLock<_>> = Arc::default();
-        let live =
-            Live { journal: journal.clone(), steer: Arc::new(steer), deltas: deltas.clone(), task: task.clone(), ended: ended.clone() };
+        let lost: Arc<Notify> = Arc::default();
+        let live = Live {
+            journal: journal.clone(),
+            steer: Arc::new(steer),
+            deltas: deltas.clone(),
+            task: task.clone(),
+            lost: lost.clone(),
+            ended: ended.clone(),
+        };
         self.inner.live().insert(id, live);
         self.listen_elsewhere();
         // Its watchers learn that it runs here, and so will learn when it does not any more.
@@ -240,7 +250,16 @@ impl Desk {
         let spawned = tokio::spawn(async move {
             let end = end;
             let leaving = leaving;
-            let result = drive(format, debate).await;
+            let result = tokio::select! {
+                result = drive(format, debate) => result,
+                // Whatever it still waits for, nobody would take it.
+                () = lost.notified() => Err(DeskError::Halted(Halt::TakenOver)),
+            };
+            if let Err(why) = &result
+                && *why != DeskError::Halted(Halt::Paused)
+            {
+                leaving.inner.ears.halted(id, why);
+            }
             drop(leaving);
             end.send_replace(Some(result));
         });
@@ -369,7 +388,7 @@ async fn drive(format: &'static Format, debate: Debate) -> Result<Arc<Outcome>, 
         }
         Err(Halt::Paused) => {
             if *debate.steer.borrow() == Steer::Leave {
-                leave(&debate).await?
+                leave(&debate.journal).await?
             } else {
                 pause(&debate).await?
             }
@@ -442,9 +461,9 @@ async fn pause(debate: &Debate) -> Result<(), Halt> {
 }
 
 /// Gives the debate up without a word: it stays recorded as running, and whoever looks for debates that nobody runs finds it.
-async fn leave(debate: &Debate) -> Result<(), Halt> {
+pub(super) async fn leave(journal: &Journal) -> Result<(), Halt> {
     let commit = Commit { claim: Some(Claim::Release), durability: Some(Durability::Power), ..Commit::default() };
-    debate.journal.append(Vec::new(), commit).await.map(drop)
+    journal.append(Vec::new(), commit).await.map(drop)
 }
 
 /// How the last append of a run is made.

@@ -1,6 +1,9 @@
 //! What people do to a debate: add a note, decide a gate, answer a contested question, pause, cancel.
 
-use super::{Desk, Inner, Live, run::closing};
+use super::{
+    Desk, Inner, Live,
+    run::{closing, leave},
+};
 use crate::{
     DebateId,
     debate::{Steer, undecided},
@@ -16,6 +19,9 @@ use std::{
     sync::{Arc, Weak},
     time::Duration,
 };
+
+/// Longest time to give up debates that were cut off.
+const GIVING_UP: Duration = Duration::from_secs(3);
 
 impl Desk {
     /// Adds a note that the next round hears.
@@ -110,9 +116,12 @@ impl Desk {
             futures_util::future::join_all(all.into_iter().map(|mut live| async move { while live.ended.changed().await.is_ok() {} }));
         // Whoever has not ended by then is cut off below.
         let _ = tokio::time::timeout(patience, ended).await;
-        let left = self.live();
+        let left: Vec<Live> = self.inner.live().values().cloned().collect();
         self.stop_all().await;
-        left
+        // They are given up too, so that nobody need wait until a claim of this process has no worth. Where that fails, somebody has to.
+        let given_up = futures_util::future::join_all(left.iter().map(|live| leave(&live.journal)));
+        let _ = tokio::time::timeout(GIVING_UP, given_up).await;
+        left.len()
     }
 
     /// Ends a debate: calls in flight are dropped. Works for a debate of another process too.
@@ -175,6 +184,13 @@ impl Desk {
         let commit = Commit { durability: Some(Durability::Power), ..commit };
         match journal.append(vec![Entry::new(Place::default(), event)], commit).await {
             Err(Halt::TooLate(what)) => Err(DeskError::TooLate { debate: journal.debate(), what }),
+            Err(Halt::TakenOver) => {
+                // Asked again, it is written behind what the other has.
+                if let Some(live) = self.inner.live().get(&journal.debate()) {
+                    live.lost.notify_one();
+                }
+                Err(DeskError::Halted(Halt::TakenOver))
+            }
             other => Ok(other.map(drop)?),
         }
     }
@@ -217,8 +233,11 @@ fn ended(memory: &Memory) -> Option<TooLate> {
 async fn take_in(inner: &Inner, id: DebateId) {
     let live = inner.live().get(&id).cloned();
     let Some(live) = live else { return };
-    // A journal that cannot be read stops the run itself at its next append; here there is nobody to tell.
-    if live.journal.catch_up().await.is_ok() && live.journal.memory().cancelled.is_some() {
-        live.steer.send_replace(Steer::Cancel);
+    match live.journal.catch_up().await {
+        Ok(()) if live.journal.memory().cancelled.is_some() => drop(live.steer.send_replace(Steer::Cancel)),
+        // One that waits for a person would not notice for days, and what people say here would be written by nobody.
+        Err(Halt::TakenOver) => live.lost.notify_one(),
+        // A journal that cannot be read stops the run itself at its next append; here there is nobody to tell.
+        _ => {}
     }
 }

@@ -69,6 +69,13 @@ impl Ears {
         self.tell(id);
     }
 
+    /// Passes on why a run ended without a word in its journal.
+    pub(super) fn halted(&self, id: DebateId, why: &DeskError) {
+        if let Some(observer) = &self.observer {
+            observer.halted(id, why);
+        }
+    }
+
     fn listen(&self, id: DebateId) -> channel::Receiver<u64> {
         let mut all = self.lock();
         if all.len() >= all.capacity() {

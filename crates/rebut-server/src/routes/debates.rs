@@ -139,6 +139,8 @@ pub async fn create(call: Call) -> Result<Response, Problem> {
     let asked: NewDebate = crate::body::parse(&call.body)?;
     let owner = call.key()?.owner.clone();
     let wait = wait_of(&call);
+    // Whoever runs a debate waits for a database that is away; whoever asks for one is told.
+    call.server.desk.check_reachable().await?;
     let Some(key) = idempotency_key(&call)? else {
         let start = call.server.front.prepare(asked, &owner).await?;
         let id = call.server.desk.start(start).await?.id;

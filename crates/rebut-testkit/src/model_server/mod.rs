@@ -26,7 +26,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use vendor::{Vendor, vendor_of};
 
 /// A running server; it ends when dropped.
@@ -55,6 +55,8 @@ pub struct Seen {
 pub enum Behaviour {
     /// An answer with this text, streamed if the request asks for it.
     Say(String),
+    /// The same, once it is told to, or nobody can tell it any more.
+    SayWhen(watch::Receiver<bool>, String),
     /// An answer that is not just a text.
     Give(Said),
     /// An error in the vendor's own words.
@@ -200,6 +202,10 @@ async fn handle(State(shared): State<Arc<Shared>>, ConnectInfo(peer): ConnectInf
 async fn respond(vendor: &'static Vendor, behaviour: Behaviour, seen: &Seen) -> Response {
     match behaviour {
         Behaviour::Say(text) => give(vendor, &Said::text(text), seen),
+        Behaviour::SayWhen(mut told, text) => {
+            let _ = told.wait_for(|told| *told).await;
+            give(vendor, &Said::text(text), seen)
+        }
         Behaviour::Give(said) => give(vendor, &said, seen),
         Behaviour::Fail(failure) => {
             let (status, message) = (vendor.failure)(failure, seen);

@@ -16,6 +16,8 @@ pub struct ServerSection {
     pub keep_days: Option<u32>,
     /// So many seconds may turns under way take to finish when the server is told to stop.
     pub drain_seconds: u64,
+    /// So many seconds after it was last heard of, the debates of a server are gone on with by another over the same PostgreSQL database.
+    pub lease_seconds: u64,
     /// So many requests may one key make per minute.
     pub requests_per_minute: u32,
     /// So many connections of one key may follow debates at a time.
@@ -25,7 +27,14 @@ pub struct ServerSection {
 impl Default for ServerSection {
     fn default() -> Self {
         let usual = rebut_server::Settings::default();
-        Self { models: None, keep_days: None, drain_seconds: 20, requests_per_minute: usual.requests_per_minute, watchers: usual.watchers }
+        Self {
+            models: None,
+            keep_days: None,
+            drain_seconds: 20,
+            lease_seconds: 15,
+            requests_per_minute: usual.requests_per_minute,
+            watchers: usual.watchers,
+        }
     }
 }
 
@@ -40,6 +49,7 @@ impl ServerSection {
             _ if self.requests_per_minute == 0 || self.watchers == 0 => {
                 Err("[server] requests_per_minute and watchers must be 1 or more".to_owned())
             }
+            _ if !(3..=3600).contains(&self.lease_seconds) => Err("[server] lease_seconds must be 3 to 3600".to_owned()),
             (_, _, 601..) => Err("[server] drain_seconds must be 600 at most".to_owned()),
             _ => Ok(()),
         }

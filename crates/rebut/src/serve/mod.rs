@@ -40,6 +40,7 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     app.config.server.check().map_err(CliError::usage)?;
     let keyring = Keyring::of(&app.place);
     check_address(&args, &keyring)?;
+    allow_many_files()?;
     let mut interrupts = Interrupts::listen()?;
     let registry = Arc::new(app.registry()?);
     let log = Log::new(args.log, global.quiet, app.scrubber(&registry));
@@ -139,6 +140,28 @@ async fn until(mut stopped: watch::Receiver<bool>) {
     // The sender is gone only when all is over.
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
+
+/// Each connection and each call under way is an open file. What a process has by default is enough for a few hundred debates.
+#[cfg(unix)]
+fn allow_many_files() -> Result<(), CliError> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let now = getrlimit(Resource::Nofile);
+    let most = now.maximum.unwrap_or(MANY_FILES).min(MANY_FILES);
+    if now.current.is_none_or(|current| current >= most) {
+        return Ok(());
+    }
+    let failed = |error| CliError::failed(format!("cannot open as many files at once as a server needs: {error}"));
+    setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum: now.maximum }).map_err(failed)
+}
+
+#[cfg(not(unix))]
+fn allow_many_files() -> Result<(), CliError> {
+    Ok(())
+}
+
+/// Enough for every connection that is allowed and the calls of as many debates.
+#[cfg(unix)]
+const MANY_FILES: u64 = 65_536;
 
 /// Other machines get in only where that was said, and only with keys that somebody made for them.
 fn check_address(args: &ServeArgs, keyring: &Keyring) -> Result<(), CliError> {

@@ -2,7 +2,7 @@
 
 use super::log::Log;
 use crate::telemetry::Telemetry;
-use rebut_engine::{DebateId, Desk, event::Event, observing::Observer, record::Place};
+use rebut_engine::{DebateId, Desk, error::DeskError, event::Event, observing::Observer, record::Place};
 use rebut_server::Metrics;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -31,6 +31,10 @@ impl Observer for Observing {
 
     fn removed(&self, debate: DebateId) {
         self.tell(debate, "debate.removed", &[]);
+    }
+
+    fn halted(&self, debate: DebateId, why: &DeskError) {
+        self.log.complain("no longer run here", &[("debate", &debate.to_string()), ("why", &why.to_string())]);
     }
 }
 

@@ -13,17 +13,23 @@ mod doctor;
 mod endpoint;
 mod evaluate;
 mod examples;
+mod following;
 mod git;
 mod hook;
 mod hostile;
 mod later;
 mod learning;
+#[cfg(target_os = "linux")]
+mod nodes;
+mod panel_of_three;
 mod panels;
 mod policy;
 #[cfg(target_os = "linux")]
 mod postgres;
 mod processes;
 mod rebut;
+#[cfg(target_os = "linux")]
+mod recovery;
 mod refused;
 mod replay;
 mod reports;

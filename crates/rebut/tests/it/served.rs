@@ -7,13 +7,14 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     process::{Child, Command, Stdio},
-    sync::mpsc::Receiver,
+    sync::{Mutex, PoisonError, mpsc::Receiver},
 };
 
 /// A server that runs.
 pub struct Served {
     child: Child,
-    log: Receiver<String>,
+    /// Behind a lock, so that several clients can ask at once.
+    log: Mutex<Receiver<String>>,
     said: String,
     /// `127.0.0.1:PORT`.
     pub address: String,
@@ -25,6 +26,7 @@ pub struct Served {
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
+    pub head: String,
     pub body: String,
 }
 
@@ -43,7 +45,7 @@ impl Served {
         let (lines, log) = std::sync::mpsc::channel();
         // Read beside the test, so that the pipe cannot fill up; it ends with the process.
         std::thread::spawn(move || errors.lines().map_while(Result::ok).try_for_each(|line| lines.send(line)));
-        let mut served = Self { child, log, said: String::new(), address: String::new(), token: String::new() };
+        let mut served = Self { child, log: Mutex::new(log), said: String::new(), address: String::new(), token: String::new() };
         let listening = served.until("listening");
         let url = listening["url"].as_str().expect("a url");
         served.address = url.strip_prefix("http://").expect("http").to_owned();
@@ -58,7 +60,8 @@ impl Served {
     /// Waits until the log tells of an event.
     pub fn until(&mut self, event: &str) -> Value {
         loop {
-            let line = self.log.recv().unwrap_or_else(|_| panic!("`{event}` was never told:\n{}", self.said));
+            let log = self.log.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let line = log.recv().unwrap_or_else(|_| panic!("`{event}` was never told:\n{}", self.said));
             self.said.push_str(&format!("{line}\n"));
             let told: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
             if told["event"] == event {
@@ -88,7 +91,7 @@ impl Served {
         stream.read_to_string(&mut text).expect("it answers and closes");
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("no status: {head}"));
-        Answer { status, body: body.to_owned() }
+        Answer { status, head: head.to_lowercase(), body: body.to_owned() }
     }
 
     /// Starts a debate and gives its id.
@@ -96,6 +99,12 @@ impl Served {
         let answer = self.ask("POST", "/v1/debates", Some(asked));
         assert_eq!(answer.status, 202, "{answer:?}");
         answer.json()["id"].as_str().expect("an id").to_owned()
+    }
+
+    /// The events of a debate.
+    pub fn events(&self, id: &str) -> Vec<Value> {
+        let answer = self.ask("GET", &format!("/v1/debates/{id}/events"), None);
+        answer.json()["events"].as_array().unwrap_or_else(|| panic!("{answer:?}")).clone()
     }
 
     pub fn kill(mut self) {
@@ -111,7 +120,7 @@ impl Served {
     /// Waits for its end; gives exit code and everything it logged.
     pub fn finish(mut self) -> (i32, String) {
         let code = self.child.wait().expect("a process").code().unwrap_or(-1);
-        let rest: Vec<String> = self.log.iter().collect();
+        let rest: Vec<String> = self.log.get_mut().unwrap_or_else(PoisonError::into_inner).iter().collect();
         (code, format!("{}{}\n", self.said, rest.join("\n")))
     }
 }
