@@ -8,7 +8,7 @@ use rebut_testkit::model_server::{Behaviour, ModelServer};
 use serde_json::{Value, json};
 use std::{
     io::{ErrorKind, Read, Write},
-    net::{Shutdown, TcpStream},
+    net::TcpStream,
 };
 
 fn decide(question: &str, label: &str, name: &str, model: &str) -> Value {
@@ -36,9 +36,9 @@ fn text_stays_text_wherever_it_is_shown() {
     rebut.user_config("");
     let mut served = Served::start(&rebut, &[]);
     for words in WORDS {
-        // A name is shown in many places, and cannot be everything.
+        // A name stands in turns and prompts, and is letters, digits and dashes.
         let named = served.ask("POST", "/v1/debates", Some(&decide("Offline support?", "Online only", words, "rehearsal")));
-        assert!(named.status == 422 || !words.contains(['\n', '\u{1b}']), "{words:?} as a name: {named:?}");
+        assert_eq!(named.status, 422, "{words:?} as a name: {named:?}");
         let mut asked = decide(words, words, "risk", "rehearsal");
         asked["limits"] = json!({"approval_seconds": 1800});
         let begun = served.ask("POST", "/v1/debates", Some(&asked));
@@ -92,8 +92,6 @@ fn shown_as_text(served: &Served, id: &str, words: &str) {
 fn raw(served: &Served, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(&served.address).expect("a server that listens");
     stream.write_all(bytes).expect("it reads");
-    // There is nothing more to wait for.
-    stream.shutdown(Shutdown::Write).expect("an open connection");
     let mut said = Vec::new();
     match stream.read_to_end(&mut said) {
         Err(error) if error.kind() != ErrorKind::ConnectionReset => panic!("{error}"),
@@ -108,7 +106,8 @@ fn what_is_no_request_is_refused_or_closed_and_harms_nobody() {
     let served = Served::start(&rebut, &[]);
     let (host, key) = (format!("Host: {}\r\n", served.address), format!("Authorization: Bearer {}\r\n", served.token));
     let get = |more: &str| format!("GET /v1/debates HTTP/1.1\r\n{host}{key}Connection: close\r\n{more}\r\n");
-    let post = |more: &str, body: &str| format!("POST /v1/voting/tally HTTP/1.1\r\n{host}{key}Content-Type: application/json\r\n{more}\r\n{body}");
+    let tally = format!("POST /v1/voting/tally HTTP/1.1\r\n{host}{key}Content-Type: application/json\r\n");
+    let post = |more: &str, body: &str| format!("{tally}Connection: close\r\n{more}\r\n{body}");
     // An empty status: the connection is closed without a word.
     let rows: Vec<(&str, String, &[&str])> = vec![
         ("a good one", get(""), &["200"]),
@@ -116,7 +115,7 @@ fn what_is_no_request_is_refused_or_closed_and_harms_nobody() {
         ("no path", format!("GET HTTP/1.1\r\n{host}\r\n"), &["400"]),
         ("a version of the future", format!("GET / HTTP/9.9\r\n{host}\r\n"), &["400", "505"]),
         ("no version", "GET /healthz\r\n\r\n".to_owned(), &["400"]),
-        ("HTTP/2 without being asked", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(), &["400", "505"]),
+        ("HTTP/2 without being asked", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(), &["400", "505", ""]),
         ("TLS", "\u{16}\u{3}\u{1}\u{0}\u{5}\u{1}\u{0}\u{0}\u{1}\u{0}".to_owned(), &["400", ""]),
         ("a method with a space", format!("G ET /healthz HTTP/1.1\r\n{host}\r\n"), &["400"]),
         ("two hosts", get(&host), &["400"]),
@@ -139,7 +138,6 @@ fn what_is_no_request_is_refused_or_closed_and_harms_nobody() {
         ("an unknown coding", post("Transfer-Encoding: sideways\r\n", "{}"), &["400", "501"]),
         ("a chunk of no size", post("Transfer-Encoding: chunked\r\n", "zz\r\n{}\r\n0\r\n\r\n"), &["400"]),
         ("a chunk too large to be", post("Transfer-Encoding: chunked\r\n", "fffffffffffffffff\r\n{}"), &["400", "413"]),
-        ("less than was announced", post("Content-Length: 200\r\n", "{}"), &["400", ""]),
     ];
     for (what, bytes, expected) in rows {
         let said = raw(&served, bytes.as_bytes());
@@ -148,10 +146,13 @@ fn what_is_no_request_is_refused_or_closed_and_harms_nobody() {
         assert!(!said.contains("evil") && !said.contains(&served.token), "nothing comes back of {what}: {said}");
         assert_eq!(served.ask_with("", "GET", "/healthz", None, "").status, 200, "after {what}");
     }
-    // A request hidden behind another: whichever of the two lengths were believed, nothing behind it is answered.
-    let hidden = format!("GET /v1/session HTTP/1.1\r\n{host}{key}\r\n");
-    let smuggled = raw(&served, post("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", &format!("0\r\n\r\n{hidden}")).as_bytes());
-    assert!(!smuggled.contains("\"owner\""), "{smuggled}");
+    // A request behind one that tells its length in two ways: a proxy may take it for a part of that. It is not answered.
+    let hidden = get("").replace("/v1/debates", "/v1/session");
+    for (lengths, body) in [("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"), ("Content-Length: 2\r\nContent-Length: 0\r\n", "{}")] {
+        let said = raw(&served, format!("{tally}{lengths}\r\n{body}{hidden}").as_bytes());
+        assert!(said.starts_with("HTTP/1.1 400") && !said.contains("\"owner\""), "{said}");
+    }
+    assert!(raw(&served, hidden.as_bytes()).contains("\"owner\""), "alone it is");
 }
 
 #[test]
