@@ -76,7 +76,9 @@ fn shown_as_text(served: &Served, id: &str, words: &str) {
     let foreign = stream.split(['\r', '\n']).find(|line| !size(line) && !known(line));
     assert_eq!(foreign, None, "a line of a stream of {words:?}");
     assert!(!stream.lines().any(|line| line == "id: 99"), "{stream}");
-    for path in ["/transcript", "/report.html", "/export?format=markdown", "/export?format=yaml", "/export?format=adr", "/export?format=html"] {
+    for path in
+        ["/transcript", "/report.html", "/export?format=markdown", "/export?format=yaml", "/export?format=adr", "/export?format=html"]
+    {
         let answer = get(path, "");
         assert_eq!(answer.status, 200, "{path} of {words:?}");
         let control = |c: &char| matches!(c, '\u{0}'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}');
@@ -129,7 +131,11 @@ fn what_is_no_request_is_refused_or_closed_and_harms_nobody() {
         ("a zero byte in a header", get("X-A: b\0c\r\n"), &["400"]),
         ("a line end inside a path", format!("GET /healthz\nX: y HTTP/1.1\r\n{host}\r\n"), &["400"]),
         ("a path that climbs", format!("GET /v1/../../etc/passwd HTTP/1.1\r\n{host}{key}Connection: close\r\n\r\n"), &["404"]),
-        ("a path that climbs in secret", format!("GET /v1/debates/%2e%2e%2f%2e%2e HTTP/1.1\r\n{host}{key}Connection: close\r\n\r\n"), &["404"]),
+        (
+            "a path that climbs in secret",
+            format!("GET /v1/debates/%2e%2e%2f%2e%2e HTTP/1.1\r\n{host}{key}Connection: close\r\n\r\n"),
+            &["404"],
+        ),
         ("no text in a path", format!("GET /v1/debates/%ff%00 HTTP/1.1\r\n{host}{key}Connection: close\r\n\r\n"), &["400", "404"]),
         ("two lengths", post("Content-Length: 2\r\nContent-Length: 9\r\n", "{}"), &["400"]),
         ("no length", post("Content-Length: -2\r\n", "{}"), &["400"]),
@@ -148,7 +154,9 @@ fn what_is_no_request_is_refused_or_closed_and_harms_nobody() {
     }
     // A request behind one that tells its length in two ways: a proxy may take it for a part of that. It is not answered.
     let hidden = get("").replace("/v1/debates", "/v1/session");
-    for (lengths, body) in [("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"), ("Content-Length: 2\r\nContent-Length: 0\r\n", "{}")] {
+    for (lengths, body) in
+        [("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"), ("Content-Length: 2\r\nContent-Length: 0\r\n", "{}")]
+    {
         let said = raw(&served, format!("{tally}{lengths}\r\n{body}{hidden}").as_bytes());
         assert!(said.starts_with("HTTP/1.1 400") && !said.contains("\"owner\""), "{said}");
     }
@@ -204,11 +212,20 @@ async fn no_answer_and_no_log_holds_a_secret() {
     });
     let echo = echo.await.expect("a server");
     let mut rebut = Rebut::new();
-    rebut.user_config(&format!("[providers.mine]\nbase_url = \"{}\"\nkey_env = \"MY_KEY\"\n[server]\nmodels = [\"mine:small\"]\n", echo.base_url()));
+    rebut.user_config(&format!(
+        "[providers.mine]\nbase_url = \"{}\"\nkey_env = \"MY_KEY\"\n[server]\nmodels = [\"mine:small\"]\n",
+        echo.base_url()
+    ));
     rebut.set("MY_KEY", PROVIDER_KEY);
     rebut.set("ANTHROPIC_API_KEY", OTHER_KEY);
     let served = Served::start(&rebut, &[]);
-    let answer = served.ask_with(&served.token, "POST", "/v1/debates", Some(&decide("Offline?", "Online", "risk", "mine:small")), "Prefer: wait=60\r\n");
+    let answer = served.ask_with(
+        &served.token,
+        "POST",
+        "/v1/debates",
+        Some(&decide("Offline?", "Online", "risk", "mine:small")),
+        "Prefer: wait=60\r\n",
+    );
     assert_eq!(answer.status, 200, "{answer:?}");
     let id = answer.json()["debate_id"].as_str().expect("an id").to_owned();
     let document = served.ask("GET", "/v1/openapi.json", None).json();
@@ -271,6 +288,12 @@ fn what_one_owner_learned_reaches_no_other() {
     assert_eq!(given(&others), "[]", "{others}");
     let id = others["debate_id"].as_str().expect("an id");
     let journal = served.ask_with(&bob, "GET", &format!("/v1/debates/{id}/events"), None, "");
-    let first = journal.json()["events"].as_array().expect("events").iter().take_while(|event| event["type"] != "turn.completed").cloned().collect::<Value>();
+    let first = journal.json()["events"]
+        .as_array()
+        .expect("events")
+        .iter()
+        .take_while(|event| event["type"] != "turn.completed")
+        .cloned()
+        .collect::<Value>();
     assert!(!first.to_string().contains("poison-canary"), "what he was given before anybody spoke: {first}");
 }

@@ -63,8 +63,9 @@ impl Kind {
     }
 
     /// What came of a debate says who was missing, and holds no more than the others said.
-    fn check(&self, result: &Value) {
-        let missing: BTreeSet<&str> = result["degraded"].as_array().expect("a list").iter().filter_map(|one| one["agent"].as_str()).collect();
+    fn check(&self, result: &Value, votes: &Value) {
+        let missing: BTreeSet<&str> =
+            result["degraded"].as_array().expect("a list").iter().filter_map(|one| one["agent"].as_str()).collect();
         if let Some(expected) = self.missing {
             assert_eq!(missing, expected.iter().copied().collect(), "{}: {result}", self.model);
         }
@@ -73,8 +74,8 @@ impl Kind {
         let ending = if answered.len() >= 2 { "consensus" } else { "no_quorum" };
         assert_eq!(result["outcome"], ending, "{}: {result}", self.model);
         if ending == "consensus" {
-            let voted = result["result"]["distribution"]["A"].as_array().expect("votes");
-            assert_eq!(voted.iter().filter_map(Value::as_str).collect::<BTreeSet<_>>(), answered, "{}: {result}", self.model);
+            let voted = votes["votes"][0]["tally"]["distribution"]["A"].as_array().expect("votes");
+            assert_eq!(voted.iter().filter_map(Value::as_str).collect::<BTreeSet<_>>(), answered, "{}: {votes}", self.model);
         }
     }
 }
@@ -125,7 +126,10 @@ fn a_thousand_debates_end_honestly_whatever_models_do_and_leave_nothing() {
         "[defaults]\ncalls_per_provider = 5000\n[providers.mine]\nbase_url = \"{}\"\n[server]\nmodels = [\"{CASCADE}\"]\nrequests_per_minute = 10000000\n",
         provider.base_url
     ));
-    KINDS.iter().filter_map(|kind| Some((kind, kind.model.strip_prefix("script:")?))).for_each(|(kind, file)| rebut.write(file, &kind.script()));
+    KINDS
+        .iter()
+        .filter_map(|kind| Some((kind, kind.model.strip_prefix("script:")?)))
+        .for_each(|(kind, file)| rebut.write(file, &kind.script()));
     let served = Served::start(&rebut, &["--allow-scripts"]);
     // One before all others, so that whatever is opened once and kept is open.
     let first = served.begin(&KINDS[0].request());
@@ -165,8 +169,8 @@ fn end(served: &Served, id: &str, kind: &Kind) -> Value {
         assert_eq!(approved.status, 200, "{approved:?}");
         served.follow(id, |event| event["type"] == "debate.completed");
     }
-    let result = served.ask("GET", &format!("/v1/debates/{id}/results"), None).json();
-    kind.check(&result);
+    let [result, votes] = ["results", "votes"].map(|what| served.ask("GET", &format!("/v1/debates/{id}/{what}"), None).json());
+    kind.check(&result, &votes);
     result
 }
 
@@ -179,5 +183,10 @@ fn settled(served: &Served, before: [usize; 2]) {
         let now = held(served);
         counted(served, "rebut_watchers") == 0 && now.iter().zip(before).all(|(now, before)| *now <= before + KEPT)
     };
-    assert!((0..20_000).any(|_| is_settled()), "{before:?} at the start, {:?} now, {} watch", held(served), counted(served, "rebut_watchers"));
+    assert!(
+        (0..20_000).any(|_| is_settled()),
+        "{before:?} at the start, {:?} now, {} watch",
+        held(served),
+        counted(served, "rebut_watchers")
+    );
 }
