@@ -6,8 +6,11 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
 };
 use futures_util::StreamExt;
-use serde::de::DeserializeOwned;
-use std::time::Duration;
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error, MapAccess, Visitor, value::MapAccessDeserializer},
+};
+use std::{fmt, marker::PhantomData, time::Duration};
 
 /// How deep JSON may be.
 pub const DEEPEST: usize = 64;
@@ -37,10 +40,54 @@ pub async fn read(headers: &HeaderMap, body: Body, most: usize, within: Duration
 
 /// What JSON text means. What is not JSON is a bad request; what is JSON of another form cannot be processed.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+    let read = serde_json::from_slice::<Object<T>>(bytes).map(|Object(meant)| meant);
+    read.map_err(|error| match error.classify() {
         serde_json::error::Category::Data => Problem::unprocessable(format!("the body does not fit: {error}")),
         _ => Problem::bad_request(format!("the body is not JSON: {error}")),
     })
+}
+
+/// Something that is said as an object. Serde would also take a list of its fields, which the document of the interface does not.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ObjectVisitor(PhantomData))
+    }
+}
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+    type Value = Object<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+    }
+}
+
+/// A field that is an object.
+pub fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    Object::deserialize(deserializer).map(|Object(meant)| meant)
+}
+
+/// A field that is a list of objects.
+pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    let all = Vec::<Object<T>>::deserialize(deserializer)?;
+    Ok(all.into_iter().map(|Object(meant)| meant).collect())
+}
+
+/// A field that may hold a whole number from 0 on. In JSON Schema `7.0` is one, and some programs write all their numbers so.
+pub fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else { return Ok(None) };
+    // The first number that is too large for 64 bits can be told exactly; what is below it and whole is kept exactly.
+    let from_float = |float: f64| (float.fract() == 0.0 && (0.0..18_446_744_073_709_551_616.0).contains(&float)).then_some(float as u64);
+    let whole = number.as_u64().or_else(|| number.as_f64().and_then(from_float));
+    whole.map(Some).ok_or_else(|| D::Error::custom(format!("`{number}` is not a whole number from 0 on")))
 }
 
 async fn collect(body: Body, most: usize) -> Result<Bytes, Problem> {
@@ -102,6 +149,52 @@ fn depth(json: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(Debug, Default, PartialEq, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    struct Said {
+        #[serde(deserialize_with = "whole")]
+        number: Option<u64>,
+        #[serde(deserialize_with = "object")]
+        inner: Box<Inner>,
+        #[serde(deserialize_with = "objects")]
+        list: Vec<Inner>,
+    }
+
+    #[derive(Debug, Default, PartialEq, Deserialize)]
+    struct Inner {
+        word: String,
+    }
+
+    #[test]
+    fn what_is_meant_as_an_object_or_a_whole_number_is_one() {
+        let numbers = [("7", Some(7)), ("7.0", Some(7)), ("7e2", Some(700)), ("18446744073709551615", Some(u64::MAX)), ("null", None)];
+        for (said, meant) in numbers {
+            let read = parse::<Said>(format!("{{\"number\": {said}}}").as_bytes()).map(|said| said.number);
+            assert_eq!(read.ok(), Some(meant), "{said}");
+        }
+        let good = parse::<Said>(br#"{"inner": {"word": "a"}, "list": [{"word": "b"}]}"#).expect("objects");
+        assert_eq!((good.inner.word.as_str(), good.list.len()), ("a", 1));
+        let refused = [
+            r#"{"number": 7.5}"#,
+            r#"{"number": -1}"#,
+            r#"{"number": -1.0}"#,
+            r#"{"number": 18446744073709551616}"#,
+            r#"{"number": 1e300}"#,
+            r#"{"number": "7"}"#,
+            r#"{"inner": ["a"]}"#,
+            r#"{"inner": null}"#,
+            r#"{"list": [["a"]]}"#,
+            r#"{"list": {"word": "a"}}"#,
+            "[7]",
+            "[]",
+            "null",
+            "7",
+        ];
+        for said in refused {
+            assert_eq!(parse::<Said>(said.as_bytes()).map_err(|problem| problem.status), Err(422), "{said}");
+        }
+    }
 
     #[test]
     fn depth_counts_brackets_outside_of_text() {

@@ -1,5 +1,6 @@
 //! How a request becomes a debate, and what there is to choose from. Whoever starts the server knows the configuration; the server does not.
 
+use crate::body::{object, objects, whole};
 use rebut_engine::{DebateId, More, Start, budget::Caps};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -105,13 +106,13 @@ pub struct NewDebate {
     #[serde(default)]
     pub panel: Option<String>,
     /// Who takes part, one by one.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "objects")]
     pub agents: Vec<NewAgent>,
     /// What shuffles are drawn from.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole")]
     pub seed: Option<u64>,
     /// What it may use at most.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     pub limits: NewLimits,
 }
 
@@ -140,16 +141,16 @@ pub struct NewLimits {
     #[serde(default)]
     pub cost_usd: Option<f64>,
     /// Tokens in and out.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole")]
     pub tokens: Option<u64>,
     /// Calls.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole")]
     pub calls: Option<u64>,
     /// Seconds.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole")]
     pub seconds: Option<u64>,
     /// Seconds a person may take to approve the result before the debate ends; without it nobody is asked.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole")]
     pub approval_seconds: Option<u64>,
 }
 

@@ -71,8 +71,12 @@ pub async fn list(call: Call) -> Result<Response, Problem> {
     let query: EventsQuery = call.query()?;
     let types = kinds(query.types.as_deref())?;
     let after = last_event_id(&call.headers)?.unwrap_or(query.after);
+    let limit = query.limit.unwrap_or(MOST);
+    if !(1..=MOST).contains(&limit) {
+        return Err(Problem::bad_request(format!("`limit` is 1 to {MOST}")));
+    }
     if !wants_stream(&call.headers) {
-        return page(&call, after, types.as_ref(), query.limit.unwrap_or(MOST)).await;
+        return page(&call, after, types.as_ref(), limit).await;
     }
     let watch = begin(&call, after).await?;
     if watch.is_over() {
@@ -98,9 +102,6 @@ pub async fn ws(mut call: Call) -> Result<Response, Problem> {
 }
 
 async fn page(call: &Call, after: u64, types: Option<&BTreeSet<String>>, limit: usize) -> Result<Response, Problem> {
-    if !(1..=MOST).contains(&limit) {
-        return Err(Problem::bad_request(format!("`limit` is 1 to {MOST}")));
-    }
     let records = call.server.desk.records(call.id()?).await?;
     let head = records.last().map_or(0, |record| record.seq);
     let rest = records.into_iter().filter(|record| record.seq > after);

@@ -5,6 +5,7 @@ use super::{
     json,
 };
 use crate::{
+    body::object,
     door::Call,
     front::{Change, Forked, NewLimits},
     problem::Problem,
@@ -59,6 +60,7 @@ pub struct Reason {
 #[serde(deny_unknown_fields, default)]
 pub struct More {
     /// What is left out stays as it was.
+    #[serde(deserialize_with = "object")]
     limits: NewLimits,
 }
 
@@ -75,7 +77,7 @@ pub struct ForkAt {
     #[serde(default)]
     models: BTreeMap<String, String>,
     /// What it may use; copied turns are not counted.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     limits: NewLimits,
 }
 

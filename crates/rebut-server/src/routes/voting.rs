@@ -1,7 +1,7 @@
 //! Ballots in, a count with its working out.
 
 use super::json;
-use crate::{door::Call, problem::Problem};
+use crate::{body::objects, door::Call, problem::Problem};
 use axum::response::Response;
 use rebut_engine::voting::{self, Ballot, Count, Gather, METHODS, Rules, Threshold, TieBreak};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -18,6 +18,7 @@ pub struct Election {
     #[schemars(length(min = 1), inner(regex(pattern = r"\S")), extend("uniqueItems" = true))]
     candidates: Vec<String>,
     /// The ballots.
+    #[serde(deserialize_with = "objects")]
     ballots: Vec<Ballot>,
     /// How they are counted; by their number if not given.
     #[serde(default)]

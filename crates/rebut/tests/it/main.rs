@@ -38,11 +38,14 @@ mod review;
 mod sandbox;
 mod sandbox_test;
 mod serve;
+mod serve_hostile;
 mod served;
 mod signals;
 mod solve;
 #[cfg(target_os = "linux")]
 mod solve_killed;
+#[cfg(target_os = "linux")]
+mod stress;
 mod telemetry;
 mod usage;
 mod vote;

@@ -94,6 +94,24 @@ impl Served {
         Answer { status, head: head.to_lowercase(), body: body.to_owned() }
     }
 
+    /// Follows a debate until an event fits, and gives that.
+    pub fn follow(&self, id: &str, fits: impl Fn(&Value) -> bool) -> Value {
+        let head = format!(
+            "GET /v1/debates/{id}/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nAccept: text/event-stream\r\n\r\n",
+            self.address, self.token
+        );
+        let mut stream = TcpStream::connect(&self.address).expect("a server that listens");
+        stream.write_all(head.as_bytes()).expect("it reads");
+        let lines = BufReader::new(stream).lines().map_while(Result::ok);
+        let mut events = lines.filter_map(|line| serde_json::from_str::<Value>(line.strip_prefix("data:")?.trim()).ok());
+        events.find(|event| fits(event)).unwrap_or_else(|| panic!("the awaited event of {id} comes before the end of the stream"))
+    }
+
+    /// The number of its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Starts a debate and gives its id.
     pub fn begin(&self, asked: &Value) -> String {
         let answer = self.ask("POST", "/v1/debates", Some(asked));
