@@ -21,7 +21,7 @@ import server
 # Both by name and version; what they need besides is chosen by pip.
 PACKAGES = ["schemathesis==4.32.5", "openapi-spec-validator==0.9.0"]
 
-# The same requests in every run, as far as the server's answers are the same.
+# The same requests in every run, as far as the server's answers are the same; hence also one worker, and nothing drawn from answers.
 SEED = 7
 # Each phase ends by itself before that; a machine that is busy is no mistake of the interface.
 MOST_SECONDS = 600
@@ -44,7 +44,7 @@ def main() -> int:
             check_document(tools, served, Path(folder))
             ids = server.debates(served)
             print(f"{sum(map(len, ids.values()))} debates; asking", flush=True)
-            return ask(tools, served, ids, Path(folder))
+            return ask(tools, served, ids, Path(folder), options.seed)
     except (server.Wrong, OSError) as error:
         print(f"\ninterface: {error}", file=sys.stderr)
         return 1
@@ -76,10 +76,10 @@ def check_document(tools: Path, served: server.Served, folder: Path):
     call([str(tools / "openapi-spec-validator"), "--schema", "3.1", str(document)], "the document is no valid OpenAPI 3.1:")
 
 
-def ask(tools: Path, served: server.Served, ids: dict[str, list[str]], folder: Path) -> int:
+def ask(tools: Path, served: server.Served, ids: dict[str, list[str]], folder: Path, seed: int) -> int:
     """Runs schemathesis in the folder, so that whatever it keeps goes with it; gives its exit code."""
     config = folder / "schemathesis.toml"
-    config.write_text(settings(ids, folder))
+    config.write_text(settings(ids, folder, seed))
     command = [str(tools / "schemathesis"), "--config-file", str(config), "run", f"{served.url}/v1/openapi.json"]
     began = time.monotonic()
     variables = {"PATH": os.environ["PATH"], "HOME": str(folder), "REBUT_TOKEN": served.token, "PYTHONUTF8": "1", "PYTHONHASHSEED": str(SEED)}
@@ -90,12 +90,12 @@ def ask(tools: Path, served: server.Served, ids: dict[str, list[str]], folder: P
     return done.returncode
 
 
-def settings(ids: dict[str, list[str]], folder: Path) -> str:
+def settings(ids: dict[str, list[str]], folder: Path, seed: int) -> str:
     """What schemathesis is told. JSON's texts and lists are TOML's too."""
     text, mixed = json.dumps, sorted(one for of_state in ids.values() for one in of_state)
     return f"""
-seed = {SEED}
-workers = 2
+seed = {seed}
+workers = 1
 request-timeout = 30
 max-stream-events = 5
 continue-on-failure = true
@@ -128,6 +128,12 @@ values = ["1"]
 database = "none"
 max-examples = 30
 
+[phases.coverage.extra-data-sources]
+responses = false
+
+[phases.fuzzing.extra-data-sources]
+responses = false
+
 [phases.stateful.generation]
 max-examples = 10
 
@@ -149,6 +155,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Checks the server against the document of its interface.")
     parser.add_argument("--rebut", type=Path, required=True, help="the built program")
     parser.add_argument("--tools", type=Path, required=True, help="where tools are installed and kept")
+    parser.add_argument("--seed", type=int, default=SEED, help="what requests are drawn from, to look for more (default: %(default)s)")
     return parser.parse_args()
 
 

@@ -37,9 +37,9 @@ class Served:
     process: subprocess.Popen
     log: Path
 
-    def ask(self, method: str, path: str, body: dict | None = None):
+    def ask(self, method: str, path: str, body: dict | None = None, **more: str):
         """One request; what it says in JSON."""
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", **more}
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, headers, method=method)
         try:
@@ -93,7 +93,7 @@ def listening(process: subprocess.Popen, log: Path) -> str:
 
 def debates(served: Served) -> dict[str, list[str]]:
     """Debates by their states."""
-    ids = {state: [begin(served, state) for _ in range(number)] for state, number in STATES.items()}
+    ids = {state: [begin(served, state, number) for number in range(count)] for state, count in STATES.items()}
     for state, one in [(state, one) for state, of_state in ids.items() for one in of_state]:
         awaited = "outcome" if state in ["ended", "solved"] else "open_gate"
         until(lambda: served.ask("GET", f"/v1/debates/{one}/status")[awaited], lambda: f"{one}, to be {state}, does not get there")
@@ -102,17 +102,19 @@ def debates(served: Served) -> dict[str, list[str]]:
     return ids
 
 
-def begin(served: Served, state: str) -> str:
+def begin(served: Served, state: str, number: int) -> str:
     """Starts a debate between rehearsals. Unless it is to end, its result waits for a person."""
+    # A key makes the id: the same debates in every run.
+    key = {"Idempotency-Key": f"{state}-{number}"}
     if state == "solved":
         agents = [{"role": "generator", "model": "rehearsal"}]
         body = {"format": "solve", "input": {"task": "Add.", "language": "python"}, "agents": agents, "config": {"phases": ["proposal"]}}
-        return served.ask("POST", "/v1/debates", body)["id"]
+        return served.ask("POST", "/v1/debates", body, **key)["id"]
     agents = [{"role": role, "model": "rehearsal"} for role in ["risk", "value", "effort"]]
     options = [{"id": "A", "label": "Online only"}, {"id": "B", "label": "Full offline"}]
     limits = {} if state == "ended" else {"approval_seconds": 1800}
     body = {"format": "decide", "input": {"question": "Offline support?", "options": options}, "agents": agents, "seed": 7, "limits": limits}
-    return served.ask("POST", "/v1/debates", body)["id"]
+    return served.ask("POST", "/v1/debates", body, **key)["id"]
 
 
 def until(found, why):

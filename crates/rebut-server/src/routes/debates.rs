@@ -27,9 +27,9 @@ use std::time::Duration;
 /// The longest that a request is held until its debate ends.
 const LONGEST_WAIT: u64 = 60;
 
-/// The form of a cursor: when a debate began, and which it is.
-const CURSOR: &str = "^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}[.][0-9]{3}Z\
-    ~[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$";
+/// The form of a cursor: when a debate began, on a day that there is, and which it is.
+const CURSOR: &str = "^(20[0-9]{2}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))\
+    |20([02468][048]|[13579][26])-02-29)T([01][0-9]|2[0-3])(:[0-5][0-9]){2}[.][0-9]{3}Z~[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$";
 
 /// A debate in a list.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
