@@ -45,7 +45,7 @@ def main() -> int:
             ids = server.debates(served)
             print(f"{sum(map(len, ids.values()))} debates; asking", flush=True)
             return ask(tools, served, ids, Path(folder), options.seed)
-    except (server.Wrong, OSError) as error:
+    except (server.Wrong, OSError, subprocess.TimeoutExpired) as error:
         print(f"\ninterface: {error}", file=sys.stderr)
         return 1
 
