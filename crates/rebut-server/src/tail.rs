@@ -109,6 +109,8 @@ impl Tail {
                     shown => return shown,
                 }
             }
+            // Behind the end of a debate there is nothing that is still being written.
+            let is_written = !self.watch.is_over();
             tokio::select! {
                 _ = self.stopping.changed() => return self.last(Passing::Shutdown {}),
                 record = self.watch.next() => match record {
@@ -120,7 +122,7 @@ impl Tail {
                     Ok(None) => self.is_over = true,
                     Err(error) => return self.last(Passing::Problem { problem: error.into() }),
                 },
-                delta = piece(&mut self.deltas) => if let Some(shown) = self.delta(delta) {
+                delta = piece(&mut self.deltas), if is_written => if let Some(shown) = self.delta(delta) {
                     return Some(shown);
                 },
             }

@@ -138,15 +138,17 @@ async fn a_watcher_that_is_too_slow_is_told_what_it_missed() {
     assert!(heard < 3_000, "and so not all of them are shown: {heard}");
 }
 
-/// Stops in the middle of every answer until it is told to go on.
-struct Halting(Arc<dyn Model>, watch::Receiver<bool>);
+/// Stops in the middle of every answer and at its end, each time until it is told to go on.
+struct Halting(Arc<dyn Model>, watch::Receiver<u32>);
 
 #[async_trait::async_trait]
 impl Model for Halting {
     async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
         request.deltas.push(request.turn, "half");
-        let _ = self.1.clone().wait_for(|goes_on| *goes_on).await;
+        let mut told = self.1.clone();
+        told.wait_for(|told| *told >= 1).await.expect("somebody tells it to");
         request.deltas.push(request.turn, " and half");
+        told.wait_for(|told| *told >= 2).await.expect("somebody tells it to");
         self.0.ask(request).await
     }
 }
@@ -155,7 +157,7 @@ impl Model for Halting {
 #[tokio::test]
 async fn a_watcher_that_comes_in_the_middle_has_the_whole_text() {
     let case = case("unanimous");
-    let (go_on, goes_on) = watch::channel(false);
+    let (go_on, goes_on) = watch::channel(0);
     let house = House::of(
         Start { initiated_by: String::new(), ..case.start.clone() },
         Arc::new(Halting(case.model(), goes_on)),
@@ -173,11 +175,16 @@ async fn a_watcher_that_comes_in_the_middle_has_the_whole_text() {
     let (_, mut late) = house.stream("alice-viewer", &path, &[]).await;
     let first: Vec<Event> = vec![late.event().await.expect("one"), late.event().await.expect("two"), late.event().await.expect("three")];
     assert!(first.iter().all(|event| event.name.as_deref() == Some("turn.snapshot") && event.id.is_none() && said(event)), "{first:?}");
-    go_on.send_replace(true);
-    let rest = late.events().await;
-    let heard = rest.iter().filter(|event| event.name.as_deref() == Some("turn.delta")).filter_map(|event| event.data.as_ref());
-    assert_eq!(heard.filter(|data| data["text"] == " and half").count(), turns, "{rest:?}");
-    assert_eq!(rest.iter().filter(|event| said(event)).count(), 0, "nothing is told twice");
+    go_on.send_replace(1);
+    let mut rest: Vec<Event> = Vec::new();
+    let is_rest = |event: &&Event| event.data.as_ref().is_some_and(|data| data["text"] == " and half");
+    while rest.iter().filter(is_rest).count() < turns {
+        rest.push(late.event().await.expect("more"));
+    }
+    go_on.send_replace(2);
+    rest.extend(late.events().await);
+    assert_eq!((rest.iter().filter(is_rest).count(), rest.iter().filter(|event| said(event)).count()), (turns, 0), "nothing is told twice");
+    assert_eq!(rest.last().and_then(|event| event.name.as_deref()), Some("debate.completed"));
 }
 
 #[tokio::test]
