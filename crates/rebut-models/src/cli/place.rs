@@ -43,9 +43,9 @@ impl Paths {
         }
     }
 
-    /// For showing a plan nobody runs: the directory is made for each call, and its name ends in letters nobody knows before.
+    /// For showing a plan nobody runs: the directory is made for each call, and its name ends in letters nobody knows before, hence the blanks.
     pub(super) fn shown(temp: &Path) -> Self {
-        Self::below(&temp.join(format!("{PREFIX}XXXXXX")))
+        Self::below(&temp.join(format!("{PREFIX}______")))
     }
 
     /// What all processes of the call have in their environment: the directory's own name, which no other call has.

@@ -130,7 +130,7 @@ async fn a_dry_run_shows_everything_but_secrets() {
     bench.program("claude", "exit 1");
     let mut asking = Asking::new();
     asking.prompt.user = "Is sk-ant-0123456789 a key?".to_owned();
-    let root = format!("{}/rebut-cli-XXXXXX", bench.path("tmp").display());
+    let root = format!("{}/rebut-cli-______", bench.path("tmp").display());
     let shown = bench.open("", "claude/opus").wire(&asking.request("recommend/risk", 1));
     for part in [
         "bin/claude -p --output-format stream-json",
@@ -139,7 +139,7 @@ async fn a_dry_run_shows_everything_but_secrets() {
         "\nANTHROPIC_API_KEY=[secret]\n",
         &format!("\nPATH={}\n", bench.variables["PATH"]),
         &format!("\nHOME={root}/home\n"),
-        "\nREBUT_RUN=rebut-cli-XXXXXX\n",
+        "\nREBUT_RUN=rebut-cli-______\n",
         "\nTERM=dumb\n",
         "(27 bytes):\nIs [secret] a key?",
     ] {
@@ -154,7 +154,7 @@ async fn a_dry_run_shows_everything_but_secrets() {
     // It says nothing, and that is a fault; but it was called.
     assert!(ask(&*model, &asking, TIME).await.is_err());
     let mark = bench.seen_list("env").iter().find_map(|entry| Some(entry.strip_prefix("REBUT_RUN=")?.to_owned())).expect("a mark");
-    let hidden = |text: &str| text.replace(&mark, "rebut-cli-XXXXXX").replace("cx-0123456789", "[secret]");
+    let hidden = |text: &str| text.replace(&mark, "rebut-cli-______").replace("cx-0123456789", "[secret]");
     for entry in bench.seen_list("env").iter().filter(|entry| !["PWD=", "OLDPWD=", "SHLVL=", "_="].iter().any(|own| entry.starts_with(own)))
     {
         assert!(shown.contains(&format!("\n{}\n", hidden(entry))), "{entry}: {shown}");
