@@ -7,7 +7,9 @@ usage: cargo xtask <tool>
 
   tidy                                  check the house rules in every tracked file
   perf [--runs N] [--quick] [--json]    measure debates against a hand-written floor
-  load [--debates N] [--watchers N]      put load on a real server: live debates, watchers, readers";
+  load [--debates N] [--watchers N] [--stalled N] [--latency MS]
+                                        put load on a real server: live debates, watchers, readers
+  load nodes [--debates N]              the same debates on one node and on two over one PostgreSQL";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

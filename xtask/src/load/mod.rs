@@ -2,14 +2,17 @@
 
 mod client;
 mod figures;
+mod nodes;
 mod served;
 mod watching;
 
 use crate::perf::{self, server::Server};
 use client::Client;
 use figures::{Figures, percentile};
-use served::Served;
+use futures_util::future::try_join_all;
+use served::Installed;
 use std::{
+    cell::{Cell, RefCell},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -32,6 +35,9 @@ const STARTERS: usize = 32;
 
 /// Runs it all and prints the table.
 pub fn run(arguments: &[String]) -> Result<(), String> {
+    if let Some((first, rest)) = arguments.split_first().filter(|(first, _)| *first == "nodes") {
+        return nodes::run(rest).map_err(|error| format!("{first}: {error}"));
+    }
     let options = Options::parse(arguments)?;
     // One thread: the other core belongs to the server.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
@@ -45,19 +51,21 @@ async fn measure(options: Options) -> Result<Figures, String> {
     let models = Server::spawn()?;
     let folder = perf::folder()?;
     let begun = Instant::now();
-    let served = Served::start(folder.path(), &models.endpoints(options.latency)[0])?;
-    let client = Arc::new(Client::new(&served.address, &served.token)?);
+    let installed = Installed::new(folder.path(), &models.endpoints(options.latency)[0])?;
+    let served = installed.serve(None)?;
+    let client = Arc::new(Client::new(&served.address, &installed.token)?);
     client.until_ready().await?;
     let mut figures = Figures::default();
     figures.add("listening after", begun.elapsed().as_secs_f64(), "s", Some(2.0));
     models.forget()?;
     let watchers = Watchers::new(client.clone());
     let reading = tokio::spawn(read_all_the_time(client.clone(), watchers.ids()));
-    let created = create(&client, &watchers, options).await?;
+    let created =
+        create(std::slice::from_ref(&client), options.debates, |number, id| watchers.created(id, number < options.watchers)).await?;
     note(&format!("{} debates live after {:.0} s", options.debates, begun.elapsed().as_secs_f64()));
     let undisturbed = watchers.lags();
-    let stalled = watching::stall(&served.address, &served.token, &watchers.first(options.stalled)).await?;
-    let live = ended(&client, options.debates, begun).await?;
+    let stalled = watching::stall(&served.address, &installed.token, &watchers.first(options.stalled)).await?;
+    let live = ended(&[client], options.debates, begun).await?;
     reading.abort();
     let read = watchers.reads();
     figures.add("live debates at once", live as f64, "", None);
@@ -83,30 +91,20 @@ async fn measure(options: Options) -> Result<Figures, String> {
     Ok(figures)
 }
 
-/// Starts every debate; the first ones are watched. Gives how long each request took, in milliseconds.
-async fn create(client: &Arc<Client>, watchers: &Watchers, options: Options) -> Result<Vec<f64>, String> {
-    let next = Arc::new(std::sync::atomic::AtomicUsize::new(0));
-    let mut starters = tokio::task::JoinSet::new();
-    for _ in 0..STARTERS {
-        let (client, watchers, next) = (client.clone(), watchers.clone(), next.clone());
-        starters.spawn(async move {
-            let mut took = Vec::new();
-            loop {
-                let number = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                if number >= options.debates {
-                    return Ok::<_, String>(took);
-                }
-                let (id, ms) = client.create().await?;
-                took.push(ms);
-                watchers.created(id, number < options.watchers);
-            }
-        });
-    }
-    let mut all = Vec::new();
-    while let Some(took) = starters.join_next().await {
-        all.extend(took.map_err(|error| error.to_string())??);
-    }
-    Ok(all)
+/// Starts so many debates, at one server after the other, and tells of each. Gives how long each request took, in milliseconds.
+async fn create(clients: &[Arc<Client>], debates: usize, created: impl Fn(usize, String)) -> Result<Vec<f64>, String> {
+    let (next, created, all) = (Cell::new(0), &created, RefCell::new(Vec::new()));
+    let starter = async || {
+        while next.get() < debates {
+            let number = next.replace(next.get() + 1);
+            let (id, ms) = clients[number % clients.len()].create().await?;
+            all.borrow_mut().push(ms);
+            created(number, id);
+        }
+        Ok::<_, String>(())
+    };
+    try_join_all((0..STARTERS).map(|_| starter())).await?;
+    Ok(all.into_inner())
 }
 
 /// Somebody always looks at some debate, and now and then at the list.
@@ -124,24 +122,30 @@ async fn read_all_the_time(client: Arc<Client>, known: watching::Known) {
     }
 }
 
-/// Waits until so many have ended. Gives how many were live at once at most.
-async fn ended(client: &Client, debates: usize, begun: Instant) -> Result<u64, String> {
+/// Waits until so many have ended at all servers together. Gives how many were live at once at most.
+async fn ended(clients: &[Arc<Client>], debates: usize, begun: Instant) -> Result<u64, String> {
     let mut most = 0;
     loop {
-        let metrics = client.get("/metrics").await?.0;
-        let sum = |name: &str| -> u64 {
-            let rows = metrics.lines().filter(|line| line.starts_with(name));
-            rows.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
-        };
-        most = most.max(sum("rebut_debates_live "));
-        let done = sum("rebut_debates_ended_total");
+        let (mut live, mut done) = (0, 0);
+        for client in clients {
+            let metrics = client.get("/metrics").await?.0;
+            let sum = |name: &str| -> u64 {
+                let rows = metrics.lines().filter(|line| line.starts_with(name));
+                rows.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
+            };
+            (live, done) = (live + sum("rebut_debates_live "), done + sum("rebut_debates_ended_total"));
+        }
+        most = most.max(live);
         note(&format!("{done} of {debates} ended after {:.0} s", begun.elapsed().as_secs_f64()));
         if done >= debates as u64 {
             return Ok(most);
         }
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        tokio::time::sleep(LOOK).await;
     }
 }
+
+/// So often is looked how many have ended.
+const LOOK: Duration = Duration::from_millis(250);
 
 fn note(text: &str) {
     eprint!("\r{text:<60}");

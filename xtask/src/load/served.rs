@@ -3,46 +3,68 @@
 use std::{
     fs,
     net::TcpListener,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
+
+/// The release binary with its configuration and a key, in a folder.
+pub struct Installed {
+    program: PathBuf,
+    folder: PathBuf,
+    /// What lets in.
+    pub token: String,
+}
 
 /// A running server; it ends with this value.
 pub struct Served {
     child: Child,
     /// Where it listens.
     pub address: String,
-    /// What lets in.
-    pub token: String,
 }
 
-impl Served {
-    /// Builds it if it is not up to date, and starts it in that folder.
-    pub fn start(folder: &Path, endpoint: &str) -> Result<Self, String> {
-        let program = crate::perf::binary::built()?;
-        let config = folder.join("server.toml");
+impl Installed {
+    /// Builds it if it is not up to date, and puts its things into that folder.
+    pub fn new(folder: &Path, endpoint: &str) -> Result<Self, String> {
+        let mut installed = Self { program: crate::perf::binary::built()?, folder: folder.to_owned(), token: String::new() };
         let settings = format!(
             "[defaults]\ncalls_per_provider = 3000\n\n[providers.perf]\nbase_url = \"{endpoint}\"\n\n\
              [server]\nmodels = [\"perf:perf\"]\nrequests_per_minute = 10000000\nwatchers = 100000\n"
         );
+        let config = folder.join(CONFIG);
         fs::write(&config, settings).map_err(|error| format!("{}: {error}", config.display()))?;
-        let command = |arguments: &[&str]| {
-            let mut command = Command::new(&program);
-            command.arg("--config").arg(&config).arg("--data").arg(folder.join("data")).arg("--quiet").args(arguments);
-            // Nobody's own settings must take part.
-            command.env("XDG_CONFIG_HOME", folder).env_remove("REBUT_CONFIG").current_dir(folder).stdin(Stdio::null());
-            command
-        };
-        let key = command(&["keys", "add", "load", "--owner", "load", "--role", "admin"]).output().map_err(|error| error.to_string())?;
-        let token = String::from_utf8_lossy(&key.stdout).trim().to_owned();
-        if token.is_empty() {
+        let key = installed.command(&["keys", "add", "load", "--owner", "load", "--role", "admin"]).output();
+        let key = key.map_err(|error| error.to_string())?;
+        installed.token = String::from_utf8_lossy(&key.stdout).trim().to_owned();
+        if installed.token.is_empty() {
             return Err(format!("no key was made: {}", String::from_utf8_lossy(&key.stderr)));
         }
-        let address = free_address()?;
-        let child = command(&["serve", "--listen", &address]).spawn().map_err(|error| format!("the server does not start: {error}"))?;
-        Ok(Self { child, address, token })
+        Ok(installed)
     }
 
+    /// Starts a server over that database; without one, over a file of its own.
+    pub fn serve(&self, database: Option<&str>) -> Result<Served, String> {
+        let address = free_address()?;
+        let mut command = self.command(&["serve", "--listen", &address]);
+        if let Some(database) = database {
+            command.env("REBUT_DATABASE", database);
+        }
+        let child = command.spawn().map_err(|error| format!("the server does not start: {error}"))?;
+        Ok(Served { child, address })
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg("--config").arg(self.folder.join(CONFIG)).arg("--data").arg(self.folder.join("data")).arg("--quiet").args(arguments);
+        // Nobody's own settings must take part.
+        command.env("XDG_CONFIG_HOME", &self.folder).env_remove("REBUT_CONFIG").env_remove("REBUT_DATABASE");
+        command.current_dir(&self.folder).stdin(Stdio::null());
+        command
+    }
+}
+
+const CONFIG: &str = "server.toml";
+
+impl Served {
     /// The most memory it ever had, in MiB.
     pub fn peak_memory(&self) -> Result<f64, String> {
         crate::perf::measure::status_of(self.child.id(), "VmHWM:")

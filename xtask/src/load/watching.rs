@@ -6,7 +6,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::SystemTime,
 };
-use tokio::{io::AsyncWriteExt, net::TcpStream, task::JoinSet};
+use tokio::{
+    io::AsyncWriteExt,
+    net::{TcpSocket, TcpStream},
+    task::JoinSet,
+};
 
 /// Everybody who watches, and what they saw. Cheap to clone.
 #[derive(Clone)]
@@ -153,8 +157,12 @@ fn late(ts: &str) -> Result<f64, String> {
 /// Watchers that ask and never read. They last as long as what this gives.
 pub async fn stall(address: &str, token: &str, ids: &[String]) -> Result<Vec<TcpStream>, String> {
     let mut stalled = Vec::new();
+    let there = address.parse().map_err(|error| format!("{address}: {error}"))?;
     for id in ids {
-        let mut stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
+        let socket = TcpSocket::new_v4().map_err(|error| error.to_string())?;
+        // The smallest there is, so that it is the server that is left with what is not read.
+        socket.set_recv_buffer_size(1).map_err(|error| error.to_string())?;
+        let mut stream = socket.connect(there).await.map_err(|error| error.to_string())?;
         let request = format!(
             "GET /v1/debates/{id}/events HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\naccept: text/event-stream\r\n\r\n"
         );
