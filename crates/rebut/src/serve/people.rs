@@ -126,18 +126,16 @@ impl Model for Person {
         let schema: Value = serde_json::from_str(&request.schema.json).map_err(unusable)?;
         let (seat, mut offered) = self.people.seat(debate, shown(&request, schema.clone()));
         while let Some(Offer { text, by, told }) = offered.recv().await {
-            let checked = check(&request, &schema, &text);
-            let is_taken = checked.is_ok();
-            if is_taken {
-                // Who looks from now on sees that it does not wait any more.
-                drop(seat);
+            // Whoever sent it may have gone, here and below; what was sent holds all the same.
+            if let Err(why) = check(&request, &schema, &text) {
+                let _ = told.send(Err(NotTaken::Wrong(why)));
+                continue;
             }
-            // Whoever sent it may have gone; it holds all the same.
-            let _ = told.send(checked.map_err(NotTaken::Wrong));
-            if is_taken {
-                let usage = Usage { cost_usd: Some(0.0), ..Usage::default() };
-                return Ok(Answer { text, model: Some(format!("human:{by}")), usage: Some(usage), ..Answer::default() });
-            }
+            // Who looks from now on sees that it does not wait any more.
+            drop(seat);
+            let _ = told.send(Ok(()));
+            let usage = Usage { cost_usd: Some(0.0), ..Usage::default() };
+            return Ok(Answer { text, model: Some(format!("human:{by}")), usage: Some(usage), ..Answer::default() });
         }
         Err(Fault::new(FaultKind::Unavailable, "nobody can answer any more"))
     }

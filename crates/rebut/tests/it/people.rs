@@ -193,8 +193,8 @@ fn who_does_not_answer_in_time_is_missing_and_counts_for_nothing() {
     let id = served.begin(&divided("human"));
     let result = until_ended(&served, &id);
     assert_eq!(result["outcome"], "contested", "one to one, and nobody more: {result}");
-    let degraded = result["degraded"].to_string();
-    assert!(degraded.contains("effort") && degraded.contains("timed out"), "{result}");
+    let missing = json!([{"agent": "effort", "turn": "recommend/effort", "reason": "timeout", "detail": "no answer within 1 s"}]);
+    assert_eq!(result["degraded"], missing, "{result}");
     let positions = served.ask("GET", &format!("/v1/debates/{id}/positions"), None).json()["positions"].clone();
     assert!(positions.as_array().is_some_and(|all| all.len() == 2 && all.iter().all(|held| held["agent"] != "effort")), "{positions}");
     for id in ids.iter().chain([&id]) {
