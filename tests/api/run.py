@@ -119,9 +119,6 @@ values = ["result"]
 [dictionaries.asking]
 values = {text(ids["asking"])}
 
-[dictionaries.turns]
-values = ["recommend/effort"]
-
 [dictionaries.versions]
 values = ["1"]
 
@@ -156,7 +153,7 @@ parameters = {{ "path.id" = {{ dictionary = "solved", probability = 0.9 }} }}
 
 [[operations]]
 include-operation-id = ["listTurnRequests", "getTurnRequest", "answerTurnRequest"]
-parameters = {{ "path.id" = {{ dictionary = "asking", probability = 0.9 }}, "path.turn" = {{ dictionary = "turns", probability = 0.9 }} }}
+parameters = {{ "path.id" = {{ dictionary = "asking", probability = 0.9 }} }}
 """
 
 

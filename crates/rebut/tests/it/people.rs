@@ -152,7 +152,7 @@ fn of_many_answers_at_once_one_is_taken() {
     let answers: Vec<(usize, Answer)> = std::thread::scope(|scope| {
         let one = |client: usize| {
             scope.spawn(move || {
-                let mut reply = reply(if client % 2 == 0 { "A" } else { "B" });
+                let mut reply = reply(if client.is_multiple_of(2) { "A" } else { "B" });
                 reply["summary"] = format!("client {client}").into();
                 all_ready.wait();
                 (client, at.ask("POST", &turn(id), Some(&json!({ "reply": reply }))))
