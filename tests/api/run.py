@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The interface as its own document says it: schemathesis against the real server. Usually called by `./check`.
 
-A server of the built program runs in a folder of its own, with debates that ended, wait at a gate, were cancelled or are paused. Every operation
+A server of the built program runs in a folder of its own, with debates that ended, wait at a gate, were cancelled, are paused or ask a person. Every operation
 of its document is then asked with what fits the document and what does not. It fails on a status, body or header that is not described, on
 a bad request that is taken, a good one that is refused, a key that is not looked at, and on every 5xx. The exit code is 0 only without any.
 """
@@ -27,8 +27,8 @@ SEED = 7
 MOST_SECONDS = 600
 
 # Where a valid request may still be refused: the document cannot say which models, roles and panels the operator allows, which settings a format takes
-# (that is in `/v1/formats`), which step a debate has, nor where two fields contradict each other. Everywhere else what fits must be taken.
-OPEN_ENDED = ["createDebate", "estimate", "forkDebate", "answer", "tally"]
+# (that is in `/v1/formats`), which step a debate has, which form a turn's reply has, nor where two fields contradict each other. Everywhere else what fits must be taken.
+OPEN_ENDED = ["createDebate", "estimate", "forkDebate", "answer", "tally", "answerTurnRequest"]
 # What the state of a debate forbids, and what a debate does not have.
 STATES = ["2xx", "404", "409", "426"]
 
@@ -116,6 +116,9 @@ values = {text(ids["solved"])}
 [dictionaries.gates]
 values = ["result"]
 
+[dictionaries.asking]
+values = {text(ids["asking"])}
+
 [dictionaries.versions]
 values = ["1"]
 
@@ -147,6 +150,10 @@ checks.positive_data_acceptance.enabled = false
 [[operations]]
 include-operation-id = ["listCodeVersions", "getCodeVersion", "getCodeDiff"]
 parameters = {{ "path.id" = {{ dictionary = "solved", probability = 0.9 }} }}
+
+[[operations]]
+include-operation-id = ["listTurnRequests", "getTurnRequest", "answerTurnRequest"]
+parameters = {{ "path.id" = {{ dictionary = "asking", probability = 0.9 }} }}
 """
 
 

@@ -19,7 +19,9 @@ CONFIG = "[server]\nrequests_per_minute = 10000000\n" + "".join(
 )
 
 # How many debates there are of each state. Requests approve, cancel and remove them; so many that there are always some left.
-STATES = {"ended": 10, "solved": 10, "waiting": 60, "cancelled": 10, "paused": 10}
+STATES = {"ended": 10, "solved": 10, "waiting": 60, "cancelled": 10, "paused": 10, "asking": 20}
+# What their status says once they are there, unless it is a gate.
+AWAITED = {"ended": "outcome", "solved": "outcome", "asking": "waiting"}
 # What is done to them to get there.
 AFTERWARDS = {"cancelled": "cancel", "paused": "pause"}
 
@@ -95,7 +97,7 @@ def debates(served: Served) -> dict[str, list[str]]:
     """Debates by their states."""
     ids = {state: [begin(served, state, number) for number in range(count)] for state, count in STATES.items()}
     for state, one in [(state, one) for state, of_state in ids.items() for one in of_state]:
-        awaited = "outcome" if state in ["ended", "solved"] else "open_gate"
+        awaited = AWAITED.get(state, "open_gate")
         until(lambda: served.ask("GET", f"/v1/debates/{one}/status")[awaited], lambda: f"{one}, to be {state}, does not get there")
         if state in AFTERWARDS:
             served.ask("POST", f"/v1/debates/{one}/{AFTERWARDS[state]}", {})
@@ -103,7 +105,7 @@ def debates(served: Served) -> dict[str, list[str]]:
 
 
 def begin(served: Served, state: str, number: int) -> str:
-    """Starts a debate between rehearsals. Unless it is to end, its result waits for a person."""
+    """Starts a debate between rehearsals. Unless it is to end, its result waits for a person; or one of its turns does."""
     # A key makes the id: the same debates in every run.
     key = {"Idempotency-Key": f"{state}-{number}"}
     if state == "solved":
@@ -111,6 +113,8 @@ def begin(served: Served, state: str, number: int) -> str:
         body = {"format": "solve", "input": {"task": "Add.", "language": "python"}, "agents": agents, "config": {"phases": ["proposal"]}}
         return served.ask("POST", "/v1/debates", body, **key)["id"]
     agents = [{"role": role, "model": "rehearsal"} for role in ["risk", "value", "effort"]]
+    if state == "asking":
+        agents[2]["model"] = "human"
     options = [{"id": "A", "label": "Online only"}, {"id": "B", "label": "Full offline"}]
     limits = {} if state == "ended" else {"approval_seconds": 1800}
     body = {"format": "decide", "input": {"question": "Offline support?", "options": options}, "agents": agents, "seed": 7, "limits": limits}

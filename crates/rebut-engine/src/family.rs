@@ -1,6 +1,6 @@
 //! Which family a model is of, as far as its name tells: models of one family err together, wherever they are asked.
 
-use crate::agent::Agent;
+use crate::{agent::Agent, lanes::provider_of};
 use std::borrow::Cow;
 
 /// Words in a model's name that give its family away; the first that is found wins.
@@ -43,6 +43,11 @@ pub fn family_of(model: &str) -> Cow<'_, str> {
 /// Providers that are not models: what they say has no family.
 const NO_MODELS: &[&str] = &["human", "rehearsal", "script"];
 
+/// Whether a person answers under that name, `human` or `human:NAME`, and no model.
+pub fn is_person(model: &str) -> bool {
+    provider_of(model) == "human"
+}
+
 /// Whose voice it is: an agent's name, and the model that speaks for it.
 pub type Voice<'a> = (&'a str, &'a str);
 
@@ -77,8 +82,7 @@ pub fn are_kin(one: &str, other: &str) -> bool {
 
 /// The family of what is a model at all.
 fn own_family(model: &str) -> Option<Cow<'_, str>> {
-    let provider = model.split_once(':').map_or(model, |(provider, _)| provider);
-    (!NO_MODELS.contains(&provider)).then(|| family_of(model))
+    (!NO_MODELS.contains(&provider_of(model))).then(|| family_of(model))
 }
 
 /// `gpt4` and `llama3` are named gpt and llama; `solo3` is not o3.

@@ -17,6 +17,7 @@ pub mod error;
 pub mod event;
 pub mod facts;
 pub mod family;
+pub mod form;
 pub mod formats;
 mod id;
 mod journal;

@@ -1,6 +1,6 @@
 //! The model seam: whoever can answer a turn, be it an endpoint, a script, a person or the built-in rehearsal.
 
-use crate::{agent::Agent, prompt::Prompt, reply::Schema};
+use crate::{DebateId, agent::Agent, prompt::Prompt, reply::Schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -58,6 +58,8 @@ pub trait Models: Send + Sync + 'static {
 /// One attempt at one turn.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
+    /// Which debate; none where somebody is only tried.
+    pub debate: Option<DebateId>,
     /// The turn's full name, e.g. `challenge 2/risk`.
     pub turn: &'a str,
     /// 1 for the first attempt; grows with each recorded failure, not with crashes.
@@ -68,10 +70,20 @@ pub struct Request<'a> {
     pub prompt: &'a Prompt,
     /// The form the reply must have.
     pub schema: &'a Schema,
+    /// Whether a text will do as the reply, for whoever can be told at once what is wrong and try again. A model is asked to clarify instead.
+    pub fits: &'a Fits<'a>,
     /// How long is left of the turn.
     pub time_left: Duration,
     /// Where partial text may be sent while it comes.
     pub deltas: &'a Deltas,
+}
+
+/// Says what is wrong with a text as a reply, if anything is.
+pub type Fits<'a> = dyn Fn(&str) -> Result<(), String> + Send + Sync + 'a;
+
+/// Any text will do.
+pub fn anything_fits(_: &str) -> Result<(), String> {
+    Ok(())
 }
 
 /// US dollars per million tokens.

@@ -9,7 +9,7 @@ use crate::{
     error::Halt,
     event::{Event, TurnCompleted, TurnFailed},
     journal::{Commit, Entry, RecordedTurn},
-    model::{Answer, Fault, FaultKind, Remedy, Request, Usage},
+    model::{Answer, Fault, FaultKind, Fits, Remedy, Request, Usage},
     outcome::Absence,
     prompt::{Prompt, Template},
     record::Hash,
@@ -110,7 +110,9 @@ impl<'a> Exchange<'a> {
     /// Gets a valid reply, with one clarification if need be.
     pub async fn speak<R: Reply>(&mut self, check: &Check<'static, R>) -> Result<Result<Said<R>, Absence>, Halt> {
         let (agent, turn) = (self.agent, self.turn.clone());
-        let first = match self.reply().await? {
+        let most = self.debate.limits.reply_bytes;
+        let fits = |text: &str| fits(text, most, check);
+        let first = match self.reply(&fits).await? {
             Ok(reply) => reply,
             Err(fault) => return Ok(Err(absence(agent, &turn, fault.kind, &fault.message))),
         };
@@ -138,7 +140,8 @@ impl<'a> Exchange<'a> {
             let intent = exchange.begin_at_once();
             debate.journal.append(intent.into_iter().collect(), debate.journal.commit_before_call().await).await?;
         }
-        Ok(match exchange.reply().await? {
+        let most = debate.limits.reply_bytes;
+        Ok(match exchange.reply(&|text| fits(text, most, check)).await? {
             Ok(reply) => {
                 debate.note_answer(self.agent, &reply);
                 extract(&reply.text, check).map(|found| found.reply)
@@ -148,7 +151,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// The recorded reply, or a new one. Faults that may pass are retried within the deadline, then others are asked.
-    async fn reply(&mut self) -> Result<Result<Arc<TurnCompleted>, Fault>, Halt> {
+    async fn reply(&mut self, fits: &Fits<'_>) -> Result<Result<Arc<TurnCompleted>, Fault>, Halt> {
         if let Some(reply) = &self.recorded.completed {
             return Ok(Ok(reply.clone()));
         }
@@ -166,7 +169,7 @@ impl<'a> Exchange<'a> {
             let asked = Instant::now();
             let failure = match ready {
                 Err(fault) => Failure { fault, sent: false },
-                Ok(()) => match self.ask(&attempt, time.left()).await? {
+                Ok(()) => match self.ask(&attempt, time.left(), fits).await? {
                     Ok(answer) => return Box::pin(self.complete(&attempt, answer, asked.elapsed())).await.map(Ok),
                     Err(fault) => Failure { fault, sent: true },
                 },
@@ -264,7 +267,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// One call, ended by the answer, the deadline or a person.
-    async fn ask(&mut self, attempt: &Attempt, time_left: Duration) -> Result<Result<Answer, Fault>, Halt> {
+    async fn ask(&mut self, attempt: &Attempt, time_left: Duration, fits: &Fits<'_>) -> Result<Result<Answer, Fault>, Halt> {
         let (debate, turn, deltas) = (self.debate, &*self.turn, &self.debate.deltas);
         let model = match debate.model(&attempt.model) {
             Ok(model) => model,
@@ -273,7 +276,8 @@ impl<'a> Exchange<'a> {
         // The call is looked at first below, and would leave before a cancellation is seen.
         debate.check_cancelled()?;
         let prompt = self.told.prompt(self.agent);
-        let request = Request { turn, attempt: attempt.number, agent: self.agent, prompt, schema: self.schema, time_left, deltas };
+        let (number, agent, schema) = (attempt.number, self.agent, self.schema);
+        let request = Request { debate: Some(debate.id), turn, attempt: number, agent, prompt, schema, fits, time_left, deltas };
         let mut deadline = debate.clock.sleep(time_left);
         let result = tokio::select! {
             biased;
@@ -309,12 +313,11 @@ impl<'a> Exchange<'a> {
         let limit = self.debate.limits.reply_bytes;
         let not_taken = |answer: Answer, kind, why: String| Err(Fault { usage: answer.usage.map(Box::new), ..Fault::new(kind, why) });
         match result {
-            Ok(answer) if answer.text.len() > limit => {
-                let why = format!("{} bytes, at most {limit} are taken", answer.text.len());
-                not_taken(answer, FaultKind::TooLarge, why)
-            }
-            Ok(answer) if answer.text.trim().is_empty() => not_taken(answer, FaultKind::Empty, "the answer has no text".to_owned()),
-            other => other,
+            Ok(answer) => match no_answer(&answer.text, limit) {
+                Some((kind, why)) => not_taken(answer, kind, why),
+                None => Ok(answer),
+            },
+            Err(fault) => Err(fault),
         }
     }
 
@@ -367,6 +370,23 @@ impl<'a> Exchange<'a> {
             Ok(answer) => Ok(Answer { usage: answer.usage.map(priced), ..answer }),
             Err(fault) => Err(Fault { usage: fault.usage.map(|usage| Box::new(priced(*usage))), ..fault }),
         }
+    }
+}
+
+/// Why a text is no answer at all, whatever was asked.
+fn no_answer(text: &str, most: usize) -> Option<(FaultKind, String)> {
+    match text.len() {
+        long if long > most => Some((FaultKind::TooLarge, format!("{long} bytes, at most {most} are taken"))),
+        _ if text.trim().is_empty() => Some((FaultKind::Empty, "the answer has no text".to_owned())),
+        _ => None,
+    }
+}
+
+/// Says what this turn would hold against a text.
+fn fits<R: Reply>(text: &str, most: usize, check: &Check<'static, R>) -> Result<(), String> {
+    match no_answer(text, most) {
+        Some((_, why)) => Err(why),
+        None => extract(text, check).map(drop),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     facts::{
         CodeRecorded, Conflict, LessonRecorded, MergeRecorded, PersonaRecorded, ReflectionRecorded, Ruling, ScoreAdjusted, ToolCalled,
     },
-    family::Voice,
+    family::{Voice, is_person},
     model::{Fault, FaultKind, Usage},
     outcome::{Absence, Ending, Outcome},
     record::Record,
@@ -236,6 +236,12 @@ impl View {
         let mut seen = BTreeSet::new();
         let answered = self.turns.iter().filter(|turn| turn.state == TurnState::Done).map(|turn| (&*turn.agent, &*turn.asked));
         answered.filter(|voice| seen.insert(*voice)).collect()
+    }
+
+    /// Turns that wait for a person, in the order they were asked.
+    pub fn waiting_for_people(&self) -> impl Iterator<Item = &TurnView> {
+        let goes_on = self.outcome.is_none() && !self.paused;
+        self.turns.iter().filter(move |turn| goes_on && turn.state == TurnState::Thinking && is_person(&turn.asked))
     }
 
     /// Takes in one more record. Kinds this program does not know are passed over.

@@ -3,7 +3,7 @@
 use crate::{http, registry::Registry};
 use rebut_engine::{
     agent::Role,
-    model::{Answer, Deltas, Fault, FaultKind, Models, Request},
+    model::{Answer, Deltas, Fault, FaultKind, Models, Request, anything_fits},
     prompt::Prompt,
     reply::{Schema, extract},
 };
@@ -39,11 +39,13 @@ impl Registry {
         let agent = Role { name: "probe".to_owned(), stance: String::new(), about: String::new(), brief: String::new(), tools: Vec::new() }
             .played_by(name);
         let request = Request {
+            debate: None,
             turn: "probe",
             attempt: 1,
             agent: &agent,
             prompt: &prompt,
             schema: &Schema::of::<Ready>(),
+            fits: &anything_fits,
             time_left: PATIENCE,
             // As debates ask: what is tried here is what they will do.
             deltas: &Deltas::with_capacity(1),

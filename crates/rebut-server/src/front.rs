@@ -1,7 +1,7 @@
 //! How a request becomes a debate, and what there is to choose from. Whoever starts the server knows the configuration; the server does not.
 
 use crate::body::{object, objects, whole};
-use rebut_engine::{DebateId, More, Start, budget::Caps};
+use rebut_engine::{DebateId, More, Start, budget::Caps, error::DeskError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -21,6 +21,9 @@ pub trait Front: Send + Sync + 'static {
 
     /// Panels by name.
     fn panels(&self) -> Result<Value, Refusal>;
+
+    /// Roles that agents can play.
+    fn personas(&self) -> Result<Vec<PersonaCard>, Refusal>;
 
     /// Models that can be asked here, and what is missing for others. No secrets.
     async fn providers(&self) -> Value;
@@ -50,8 +53,25 @@ pub trait Inbox: Send + Sync + 'static {
     /// The turns of a debate that wait, in the order they were asked.
     async fn waiting(&self, debate: DebateId) -> Vec<TurnRequest>;
 
-    /// Answers one of them.
-    async fn answer(&self, debate: DebateId, turn: &str, by: &str, text: String) -> Result<(), Refusal>;
+    /// Answers one of them; that it was taken is said when it is on record.
+    async fn answer(&self, debate: DebateId, turn: &str, by: &str, text: String) -> Result<(), NotTaken>;
+}
+
+/// Why an answer to a turn is not taken.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NotTaken {
+    /// It is not what the turn asks for. The turn goes on waiting.
+    #[error("{0}")]
+    Wrong(String),
+    /// The turn does not wait here, or not any more.
+    #[error("this turn does not wait")]
+    Gone,
+    /// The debate was left or ended before the answer was on record.
+    #[error("the debate was left before the answer was on record; look at its turns, and answer again if it still waits")]
+    Unrecorded,
+    /// Nobody can say whether it is on record.
+    #[error(transparent)]
+    Failed(#[from] DeskError),
 }
 
 /// A turn that waits for an answer.
@@ -67,6 +87,10 @@ pub struct TurnRequest {
     pub user: String,
     /// The form of the reply, as a JSON Schema.
     pub schema: Value,
+    /// When it was asked.
+    pub asked_at: String,
+    /// Until when it is waited for. Then its agent is missing.
+    pub until: String,
 }
 
 /// What is to be different in a debate that is gone on with or forked.
@@ -172,6 +196,19 @@ pub struct FormatCard {
     pub input: Value,
     /// The schema of its settings.
     pub config: Value,
+}
+
+/// A role as a client needs to know it.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PersonaCard {
+    /// Its name, as an agent's `role`.
+    pub name: String,
+    /// One word for its attitude.
+    pub stance: String,
+    /// What it is for.
+    pub about: String,
+    /// Whether it comes with the program; others are the operator's own.
+    pub is_built_in: bool,
 }
 
 /// Why a request cannot become a debate.

@@ -175,7 +175,12 @@ impl Model for Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rebut_engine::{memory::MemoryStore, model::Deltas, prompt::Prompt, reply::Schema};
+    use rebut_engine::{
+        memory::MemoryStore,
+        model::{Deltas, anything_fits},
+        prompt::Prompt,
+        reply::Schema,
+    };
     use rebut_models::{ProviderData, Registry};
 
     #[tokio::test]
@@ -191,8 +196,8 @@ mod tests {
             let name = if call.schema_name == "response" { "response" } else { "recommendation" };
             let schema = Schema { name, json: call.schema.get().into() };
             let (deltas, time_left) = (Deltas::default(), std::time::Duration::from_secs(1));
-            let request =
-                Request { turn: "t", attempt: 1, agent: &start.agents[0], prompt: &prompt, schema: &schema, time_left, deltas: &deltas };
+            let (agent, schema, fits) = (&start.agents[0], &schema, &anything_fits);
+            let request = Request { debate: None, turn: "t", attempt: 1, agent, prompt: &prompt, schema, fits, time_left, deltas: &deltas };
             let wire = model.wire(&request);
             let (_, body) = wire.split_once("\n\n").expect("a head and a body");
             assert_eq!(body, serde_json::to_string(&call.body(&call.user)).expect("JSON"));

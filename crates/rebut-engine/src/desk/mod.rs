@@ -229,8 +229,12 @@ impl Desk {
 
     /// Whether a process, this one or another, runs a debate now. One that is recorded as running and is not was interrupted.
     pub async fn is_run(&self, id: DebateId) -> Result<bool, DeskError> {
-        let here = self.inner.live().contains_key(&id);
-        Ok(here || self.inner.store.runner(id).await?.is_some())
+        Ok(self.runs_here(id) || self.inner.store.runner(id).await?.is_some())
+    }
+
+    /// Whether this process runs a debate now.
+    pub fn runs_here(&self, id: DebateId) -> bool {
+        self.inner.live().contains_key(&id)
     }
 
     /// Goes on with debates that no living process runs, at most so many. What cannot be gone on with is told with why.

@@ -5,6 +5,7 @@ use crate::{
     budget::{Amount, Hold},
     error::Halt,
     event::{Event, TurnStarted},
+    family::is_person,
     journal::{Commit, Entry},
     lanes::{Call, Hindrance, Leave, Seat, provider_of},
     model::{Fault, FaultKind},
@@ -113,9 +114,9 @@ impl<'a> Exchange<'a> {
         Ok(Some(hold))
     }
 
-    /// The provider's leave; a replay needs none.
+    /// The provider's leave. A replay needs none; nor do people, who do not share a connection and are not broken when they are away.
     fn leave(&mut self, attempt: &Attempt, seat: Option<Seat>) -> Result<Option<Leave<'a>>, Hindrance> {
-        if self.debate.recording.is_some() {
+        if self.debate.recording.is_some() || is_person(&attempt.model) {
             return Ok(None);
         }
         self.debate.lanes.leave(&self.call(attempt), seat).map(Some)

@@ -2,7 +2,7 @@
 
 use rebut_engine::{
     agent::{Agent, Role},
-    model::{Answer, Deltas, Fault, Model, Request},
+    model::{Answer, Deltas, Fault, Model, Request, anything_fits},
     prompt::Prompt,
     reply::Schema,
 };
@@ -37,11 +37,13 @@ impl Asking {
 
     pub fn request<'a>(&'a self, turn: &'a str, attempt: u32) -> Request<'a> {
         Request {
+            debate: None,
             turn,
             attempt,
             agent: &self.agent,
             prompt: &self.prompt,
             schema: &self.schema,
+            fits: &anything_fits,
             time_left: self.time_left,
             deltas: &self.deltas,
         }

@@ -8,7 +8,7 @@ use rebut_engine::{
         personas::{Cast, Persona, domain_of},
         replies::{Confrontation, Critique, Grounds, Opening, Ready, Rebuttal, Rejoinder},
     },
-    model::{Deltas, Model, Request},
+    model::{Deltas, Model, Request, anything_fits},
     prompt::{Fence, Hole, Pieces, Template},
     reply::{Reply, Schema, extract},
 };
@@ -52,8 +52,8 @@ impl Template for Told<'_> {
 /// A reply that passes the format's own check.
 fn say<R: Reply>(agent: &Agent, told: &Told<'_>, check: impl Fn(&mut R) -> Result<(), String> + Send + Sync) -> R {
     let (prompt, schema, deltas) = (told.render(&Fence::new("f00d")), Schema::of::<R>(), Deltas::default());
-    let request =
-        Request { turn: "t/x", attempt: 1, agent, prompt: &prompt, schema: &schema, time_left: Duration::from_secs(9), deltas: &deltas };
+    let (deltas, time_left, fits) = (&deltas, Duration::from_secs(9), &anything_fits);
+    let request = Request { debate: None, turn: "t/x", attempt: 1, agent, prompt: &prompt, schema: &schema, fits, time_left, deltas };
     let task::Poll::Ready(answer) = pin!(RehearsalModel.ask(request)).poll(&mut task::Context::from_waker(task::Waker::noop())) else {
         panic!("the rehearsal waited for something")
     };

@@ -2,7 +2,7 @@
 
 use rebut_engine::{
     agent::{Agent, Role},
-    model::{Answer, Deltas, Fault, Model, Models, Request},
+    model::{Answer, Deltas, Fault, Model, Models, Request, anything_fits},
     prompt::{Fence, Hole, Pieces, Prompt, Template},
     reply::Schema,
 };
@@ -70,7 +70,8 @@ pub fn agent(role: &str) -> Agent {
 pub fn answer(agent: &Agent, case: &Case<'_>, schema: &'static str, deltas: &Deltas) -> Result<Answer, Fault> {
     let prompt = prompt(case);
     let schema = Schema { name: schema, json: "{}".into() };
-    let request = Request { turn: "t/x", attempt: 1, agent, prompt: &prompt, schema: &schema, time_left: Duration::from_secs(9), deltas };
+    let (time_left, fits) = (Duration::from_secs(9), &anything_fits);
+    let request = Request { debate: None, turn: "t/x", attempt: 1, agent, prompt: &prompt, schema: &schema, fits, time_left, deltas };
     now(RehearsalModel.ask(request))
 }
 

@@ -27,6 +27,11 @@ pub async fn panels(call: Call) -> Result<Response, Problem> {
     json(&call.server.front.panels()?)
 }
 
+/// Roles.
+pub async fn personas(call: Call) -> Result<Response, Problem> {
+    json(&call.server.front.personas()?)
+}
+
 /// Providers.
 pub async fn providers(call: Call) -> Result<Response, Problem> {
     json(&call.server.front.providers().await)

@@ -110,6 +110,8 @@ pub struct DebateStatus {
     pub phase: Option<String>,
     /// A gate that waits.
     pub open_gate: Option<GateOpened>,
+    /// Turns that wait for a person, by name.
+    pub waiting: Vec<String>,
     /// How it ended.
     pub outcome: Option<Ending>,
     /// Events in the journal.
@@ -335,6 +337,7 @@ pub async fn status(call: Call) -> Result<Response, Problem> {
         round: last.map_or(0, |round| round.round),
         phase: last.map(|round| round.phase.clone()),
         open_gate: view.open_gate.clone(),
+        waiting: view.waiting_for_people().map(|turn| turn.turn.clone()).collect(),
         outcome: view.outcome.as_ref().map(|outcome| outcome.outcome),
         events: view.events,
     })

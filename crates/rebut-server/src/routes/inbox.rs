@@ -3,15 +3,20 @@
 use super::json;
 use crate::{
     door::Call,
-    front::{Inbox, TurnRequest},
+    front::{Inbox, NotTaken, TurnRequest},
     problem::Problem,
 };
 use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use rebut_engine::{
+    family::is_person,
+    view::{TurnState, View},
+};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// Turns that wait.
@@ -21,12 +26,34 @@ pub struct TurnRequests {
     turns: Vec<TurnRequest>,
 }
 
-/// An answer to a turn.
+/// An answer to a turn, said in one of two ways.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["text"]}, {"required": ["reply"]}]))]
 pub struct Reply {
-    /// What is answered.
-    text: String,
+    /// JSON of the form that the turn asks for, as text.
+    #[serde(default, deserialize_with = "given")]
+    #[schemars(with = "String")]
+    text: Option<String>,
+    /// The same as it is.
+    #[serde(default, deserialize_with = "given")]
+    #[schemars(with = "Map<String, Value>")]
+    reply: Option<Map<String, Value>>,
+}
+
+/// A field that may be left out, and is not null where it is there.
+fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+impl Reply {
+    fn text(self) -> Result<String, Problem> {
+        match (self.text, self.reply) {
+            (Some(text), None) => Ok(text),
+            (None, Some(reply)) => Ok(Value::Object(reply).to_string()),
+            _ => Err(Problem::unprocessable("the answer is `text` or `reply`: one of them, and not both")),
+        }
+    }
 }
 
 fn inbox(call: &Call) -> Result<Arc<dyn Inbox>, Problem> {
@@ -35,23 +62,102 @@ fn inbox(call: &Call) -> Result<Arc<dyn Inbox>, Problem> {
 
 /// Lists turns that wait.
 pub async fn list(call: Call) -> Result<Response, Problem> {
-    json(&TurnRequests { turns: inbox(&call)?.waiting(call.id()?).await })
+    let turns = inbox(&call)?.waiting(call.id()?).await;
+    // An empty list would say that nobody is waited for.
+    if turns.is_empty()
+        && runner(&call).await? == Runner::Elsewhere
+        && call.server.desk.view(call.id()?).await?.waiting_for_people().next().is_some()
+    {
+        return Err(elsewhere());
+    }
+    json(&TurnRequests { turns })
 }
 
 /// Shows a turn that waits.
 pub async fn show(call: Call) -> Result<Response, Problem> {
     let waiting = inbox(&call)?.waiting(call.id()?).await;
     let turn = call.parameter("turn")?;
-    json(&waiting.into_iter().find(|request| request.turn == turn).ok_or_else(Problem::not_found)?)
+    match waiting.iter().find(|request| request.turn == turn) {
+        Some(request) => json(request),
+        None => Err(why_not(&call, turn).await?),
+    }
 }
 
 /// Answers a turn that waits.
 pub async fn answer(call: Call) -> Result<Response, Problem> {
-    let Reply { text } = crate::body::parse(&call.body)?;
+    let text = crate::body::parse::<Reply>(&call.body)?.text()?;
     let (inbox, turn) = (inbox(&call)?, call.parameter("turn")?);
-    if !inbox.waiting(call.id()?).await.iter().any(|request| request.turn == turn) {
-        return Err(Problem::not_found());
+    match inbox.answer(call.id()?, turn, &call.key()?.name, text).await {
+        Ok(()) => Ok(StatusCode::NO_CONTENT.into_response()),
+        Err(NotTaken::Gone) => Err(why_not(&call, turn).await?),
+        Err(not_taken) => Err(not_taken.into()),
     }
-    inbox.answer(call.id()?, turn, &call.key()?.name, text).await?;
-    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+impl From<NotTaken> for Problem {
+    fn from(not_taken: NotTaken) -> Self {
+        let words = not_taken.to_string();
+        match not_taken {
+            NotTaken::Wrong(_) => Self {
+                hint: Some("the turn goes on waiting; the form of its reply is its `schema`".into()),
+                ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong-reply", words)
+            },
+            NotTaken::Gone | NotTaken::Unrecorded => Self::conflict(words),
+            NotTaken::Failed(error) => error.into(),
+        }
+    }
+}
+
+/// Who runs a debate.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Runner {
+    Here,
+    Elsewhere,
+    Nobody,
+}
+
+async fn runner(call: &Call) -> Result<Runner, Problem> {
+    let (desk, id) = (&call.server.desk, call.id()?);
+    Ok(match desk.runs_here(id) {
+        true => Runner::Here,
+        false if desk.is_run(id).await? => Runner::Elsewhere,
+        false => Runner::Nobody,
+    })
+}
+
+/// Why a turn does not wait here.
+async fn why_not(call: &Call, turn: &str) -> Result<Problem, Problem> {
+    // Looked at before the journal: what a run wrote last is there when it is gone.
+    let runner = runner(call).await?;
+    Ok(reason(&call.server.desk.view(call.id()?).await?, turn, runner))
+}
+
+fn reason(view: &View, turn: &str, runner: Runner) -> Problem {
+    let Some(known) = view.turns.iter().find(|known| known.turn == turn) else { return Problem::not_found() };
+    let late = |detail: String| Problem::new(StatusCode::CONFLICT, "too-late", detail);
+    match (known.state, &view.outcome) {
+        (TurnState::Done, _) => late("this turn was answered already".to_owned()),
+        (TurnState::Failed, _) => late(match known.faults.last() {
+            Some(fault) => format!("this turn is not waited for any more: {fault}"),
+            None => "this turn is not waited for any more".to_owned(),
+        }),
+        (TurnState::Thinking, Some(outcome)) => Problem {
+            ending: Some(outcome.outcome),
+            ..late(format!("the debate has ended before this turn was answered: {}", outcome.outcome.as_str()))
+        },
+        (TurnState::Thinking, None) if !is_person(&known.asked) => {
+            Problem::conflict("this turn does not wait for a person, but for a model")
+        }
+        (TurnState::Thinking, None) => match runner {
+            Runner::Here => Problem::conflict("this turn is being asked or answered just now; look at it again"),
+            Runner::Elsewhere => elsewhere(),
+            Runner::Nobody => Problem::conflict("nobody runs this debate now; the turn is asked again when somebody goes on with it"),
+        },
+    }
+}
+
+fn elsewhere() -> Problem {
+    let detail = "another process runs this debate, and only that one takes answers to its turns";
+    let hint = "ask the server that runs it; several behind one address: send the requests of one debate to one of them, or ask again";
+    Problem { hint: Some(hint.into()), ..Problem::new(StatusCode::CONFLICT, "elsewhere", detail) }
 }

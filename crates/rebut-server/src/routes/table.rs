@@ -5,7 +5,7 @@ use super::{
     schema_of, service, steering, voting,
 };
 use crate::{
-    front::{FormatCard, NewDebate, TurnRequest},
+    front::{FormatCard, NewDebate, PersonaCard, TurnRequest},
     keys::Role::{self, Admin, Approver, Viewer},
 };
 use rebut_engine::{
@@ -250,16 +250,18 @@ pub const ROUTES: &[Route] = &[
         ..act(Admin, "/v1/debates/{id}/fork", "forkDebate", "Starts a new debate from the turns before a step.", go!(steering::fork))
     },
     Route {
+        refusals: &[409],
         replies: &[Reply::json::<inbox::TurnRequests>(200, "Turns that wait for somebody.")],
         ..of_debate("/v1/debates/{id}/turn-requests", "listTurnRequests", "Turns that people or calling agents answer.", go!(inbox::list))
     },
     Route {
+        refusals: &[409],
         replies: &[Reply::json::<TurnRequest>(200, "The turn, with everything its agent is told.")],
         ..of_debate("/v1/debates/{id}/turn-requests/{turn}", "getTurnRequest", "One turn that waits.", go!(inbox::show))
     },
     Route {
         body: carries::<inbox::Reply>(),
-        replies: &[Reply::empty(204, "The reply was taken.")],
+        replies: &[Reply::empty(204, "The reply was taken and is on record.")],
         ..act(Approver, "/v1/debates/{id}/turn-requests/{turn}", "answerTurnRequest", "Answers a turn that waits.", go!(inbox::answer))
     },
     Route {
@@ -292,6 +294,10 @@ pub const ROUTES: &[Route] = &[
     Route {
         replies: &[Reply::json::<Value>(200, "Panels.")],
         ..get("/v1/panels", "listPanels", CATALOG, "Panels by name.", go!(catalog::panels))
+    },
+    Route {
+        replies: &[Reply::json::<Vec<PersonaCard>>(200, "Roles, by name.")],
+        ..get("/v1/personas", "listPersonas", CATALOG, "Roles that agents can play.", go!(catalog::personas))
     },
     Route {
         replies: &[Reply::json::<Value>(200, "Providers.")],

@@ -3,6 +3,7 @@
 use crate::wire::{Answer, Connection, request, send};
 use rebut_engine::{
     DebateId, Desk, DeskOptions, Start,
+    agent::Agent,
     debate::Debate,
     error::Halt,
     formats::{FORMATS, Format, Run},
@@ -14,7 +15,7 @@ use rebut_engine::{
 };
 use rebut_server::{
     Metrics, Server, Settings,
-    front::{FormatCard, Front, Inbox, NewDebate, Refusal, TurnRequest},
+    front::{FormatCard, Front, Inbox, NewDebate, NotTaken, PersonaCard, Refusal, TurnRequest},
     keys::{Key, Keys, Role, digest},
     serve,
 };
@@ -238,6 +239,16 @@ impl Front for Prepared {
         ALL.iter().map(card).collect()
     }
 
+    fn personas(&self) -> Result<Vec<PersonaCard>, Refusal> {
+        let card = |agent: &Agent| PersonaCard {
+            name: agent.role.to_string(),
+            stance: agent.stance.to_string(),
+            about: String::new(),
+            is_built_in: true,
+        };
+        Ok(self.start.agents.iter().map(card).collect())
+    }
+
     fn panels(&self) -> Result<Value, Refusal> {
         Ok(json!({}))
     }
@@ -261,12 +272,25 @@ pub const WAITING: &str = "recommend 1/human";
 impl Inbox for Waiting {
     async fn waiting(&self, debate: DebateId) -> Vec<TurnRequest> {
         let is_answered = self.0.lock().expect("whole").iter().any(|(known, ..)| *known == debate);
-        let text = String::new;
-        let turn = TurnRequest { turn: WAITING.to_owned(), agent: "human".to_owned(), system: text(), user: text(), schema: json!({}) };
+        let turn = TurnRequest {
+            turn: WAITING.to_owned(),
+            agent: "human".to_owned(),
+            system: String::new(),
+            user: String::new(),
+            schema: json!({}),
+            asked_at: "2026-01-01T00:00:00.000Z".to_owned(),
+            until: "2026-01-01T00:30:00.000Z".to_owned(),
+        };
         if is_answered { Vec::new() } else { vec![turn] }
     }
 
-    async fn answer(&self, debate: DebateId, _: &str, by: &str, text: String) -> Result<(), Refusal> {
+    async fn answer(&self, debate: DebateId, turn: &str, by: &str, text: String) -> Result<(), NotTaken> {
+        if !self.waiting(debate).await.iter().any(|waits| waits.turn == turn) {
+            return Err(NotTaken::Gone);
+        }
+        if text == "wrong" {
+            return Err(NotTaken::Wrong("`option` is missing".to_owned()));
+        }
         self.0.lock().expect("whole").push((debate, by.to_owned(), text));
         Ok(())
     }

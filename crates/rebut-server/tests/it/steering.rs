@@ -107,9 +107,31 @@ async fn a_turn_that_waits_is_answered_by_whoever_asks() {
     let waiting = house.get("alice-viewer", &format!("/v1/debates/{id}/turn-requests")).await.json();
     assert_eq!(waiting["turns"][0]["turn"], WAITING);
     assert_eq!(house.get("alice-viewer", &turn).await.json()["agent"], "human");
-    assert_eq!(house.ask("alice-approver", "POST", &turn, &json!({ "text": "A" })).await.status, 204);
-    assert_eq!(*house.inbox.0.lock().expect("whole"), [(id, "alice-approver".to_owned(), "A".to_owned())]);
-    assert_eq!(house.ask("alice-approver", "POST", &turn, &json!({ "text": "B" })).await.status, 404, "it does not wait any more");
+    let refused = [
+        json!({}),
+        json!({ "text": null }),
+        json!({ "text": "A", "reply": {} }),
+        json!({ "reply": "A" }),
+        json!({ "text": "A", "by": "boss" }),
+        json!({ "text": "wrong" }),
+    ];
+    for body in refused {
+        let answer = house.ask("alice-approver", "POST", &turn, &body).await;
+        assert_eq!(answer.status, 422, "{body}: {}", answer.body);
+        let why = if body["text"] == "wrong" { "`option` is missing" } else { "" };
+        assert!(answer.body.contains(why), "{body}: {}", answer.body);
+    }
+    let (other, other_turn) = (house.begin_gated().await, |id| turn.replace(&turn[12..48], id));
+    let rows = [(turn.clone(), json!({ "text": "A" })), (other_turn(&other.to_string()), json!({ "reply": { "option": "B" } }))];
+    for (turn, body) in rows {
+        assert_eq!(house.ask("alice-approver", "POST", &turn, &body).await.status, 204);
+        assert_eq!(house.ask("alice-approver", "POST", &turn, &body).await.status, 404, "it does not wait any more");
+    }
+    let by = || "alice-approver".to_owned();
+    assert_eq!(*house.inbox.0.lock().expect("whole"), [(id, by(), "A".to_owned()), (other, by(), r#"{"option":"B"}"#.to_owned())]);
+    let known = house.desk.view(id).await.expect("a view").turns[0].turn.replace('/', "%2F").replace(' ', "%20");
+    let late = house.ask("alice-admin", "POST", &format!("/v1/debates/{id}/turn-requests/{known}"), &json!({ "text": "A" })).await;
+    assert!(late.status == 409 && late.body.contains("answered already"), "{}", late.body);
 }
 
 #[tokio::test]

@@ -7,13 +7,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerSection {
-    /// The models that debates may use; without a list, those of the panels, what is found on the machine where no panel is the usual one, and
-    /// the rehearsal.
+    /// The models that debates may use; without a list, those of the panels, what is found on the machine where no panel is the usual one,
+    /// the rehearsal, and people. `human` allows everybody who is called `human:NAME`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub models: Option<Vec<String>>,
     /// Ended debates are removed after so many days; without a number they are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_days: Option<u32>,
+    /// So many seconds is a person waited for who is an agent.
+    pub human_seconds: u64,
     /// So many seconds may turns under way take to finish when the server is told to stop.
     pub drain_seconds: u64,
     /// So many seconds after it was last heard of, the debates of a server are gone on with by another over the same PostgreSQL database.
@@ -30,6 +32,7 @@ impl Default for ServerSection {
         Self {
             models: None,
             keep_days: None,
+            human_seconds: 1800,
             drain_seconds: 20,
             lease_seconds: 15,
             requests_per_minute: usual.requests_per_minute,
@@ -50,6 +53,7 @@ impl ServerSection {
                 Err("[server] requests_per_minute and watchers must be 1 or more".to_owned())
             }
             _ if !(3..=3600).contains(&self.lease_seconds) => Err("[server] lease_seconds must be 3 to 3600".to_owned()),
+            _ if !(1..=604_800).contains(&self.human_seconds) => Err("[server] human_seconds must be 1 to 604800, a week".to_owned()),
             (_, _, 601..) => Err("[server] drain_seconds must be 600 at most".to_owned()),
             _ => Ok(()),
         }

@@ -3,6 +3,7 @@
 use crate::{app::App, error::CliError};
 use rebut_engine::{
     clean::on_one_line,
+    family::is_person,
     model::{Fault, FaultKind, Model, Models},
 };
 use rebut_models::Registry;
@@ -19,15 +20,18 @@ pub struct Allowed {
 /// What plays where there is no model.
 const REHEARSAL: &str = "rehearsal";
 
+/// Any person. Whoever asks for one reaches no address, starts nothing and spends nothing: it is the owner's own people who answer.
+const PERSON: &str = "human";
+
 impl Allowed {
-    /// The list of the configuration; without one, what the operator's own panels can come to, and the rehearsal.
+    /// The list of the configuration; without one, what the operator's own panels can come to, the rehearsal, and people.
     pub async fn of(app: &App, registry: &Registry, scripts: bool) -> Self {
         if let Some(listed) = &app.config.server.models {
             return Self { names: listed.iter().map(|name| name.trim().to_owned()).collect(), scripts };
         }
         let members = app.config.panels.values().flat_map(|panel| &panel.members);
         let seated = members.flat_map(|member| std::iter::once(&member.model).chain(&member.fallbacks)).cloned();
-        let mut names: BTreeSet<String> = seated.chain([REHEARSAL.to_owned()]).collect();
+        let mut names: BTreeSet<String> = seated.chain([REHEARSAL, PERSON].map(str::to_owned)).collect();
         if app.config.defaults.panel.as_deref().is_none_or(|panel| panel == "auto") {
             names.extend(app.found(registry).await.candidates.into_iter().map(|found| found.model));
         }
@@ -41,7 +45,8 @@ impl Allowed {
 
     /// Whether a model may be used.
     pub fn has(&self, model: &str) -> bool {
-        self.names.contains(model) || (self.scripts && model.starts_with("script:"))
+        let any_person = || [PERSON, "human:"].iter().any(|listed| self.names.contains(*listed));
+        self.names.contains(model) || (self.scripts && model.starts_with("script:")) || (is_person(model) && any_person())
     }
 
     /// Refuses a model that may not be used.

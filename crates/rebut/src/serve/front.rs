@@ -3,6 +3,7 @@
 use super::{
     allowed::Allowed,
     cards::{self, Card},
+    people::DeskInbox,
 };
 use crate::{
     app::App,
@@ -17,17 +18,18 @@ use crate::{
     config::{BudgetSection, Member, PanelSection},
     dry,
     error::CliError,
+    roles::{self, Source},
     wisdom,
 };
 use rebut_engine::{
     Desk, More, Start,
-    agent::Agent,
+    agent::{Agent, Role},
     budget::Caps,
     formats::{challenge, evaluate, review, solve},
     model::{Models, Price},
 };
 use rebut_models::Registry;
-use rebut_server::front::{Change, Forked, FormatCard, Front, NewAgent, NewDebate, NewLimits, Refusal};
+use rebut_server::front::{Change, Forked, FormatCard, Front, Inbox, NewAgent, NewDebate, NewLimits, PersonaCard, Refusal};
 use serde_json::{Map, Value, json};
 use std::{
     sync::Arc,
@@ -47,6 +49,8 @@ pub struct CommandFront {
     pub models: Arc<dyn Models>,
     /// Where lessons of earlier debates are.
     pub desk: Desk,
+    /// Turns that wait for people.
+    pub inbox: Arc<DeskInbox>,
     /// What was found of providers, and when.
     pub found: Mutex<Option<(Instant, Value)>>,
 }
@@ -91,6 +95,21 @@ impl Front for CommandFront {
     fn panels(&self) -> Result<Value, Refusal> {
         let usual = self.app.config.defaults.panel.as_deref().unwrap_or("auto");
         Ok(json!({"usual": usual, "panels": self.app.config.panels, "models": self.allowed.names().collect::<Vec<_>>()}))
+    }
+
+    fn personas(&self) -> Result<Vec<PersonaCard>, Refusal> {
+        // Where a file is, is nobody's business outside; and what it says is told to those who take part.
+        let card = |(role, source): (Role, Source)| PersonaCard {
+            name: role.name,
+            stance: role.stance,
+            about: role.about,
+            is_built_in: source == Source::BuiltIn,
+        };
+        Ok(roles::all(&self.app.project()).map_err(refusal)?.into_values().map(card).collect())
+    }
+
+    fn inbox(&self) -> Option<Arc<dyn Inbox>> {
+        Some(self.inbox.clone())
     }
 
     async fn providers(&self) -> Value {

@@ -6,6 +6,7 @@ mod front;
 mod keyring;
 mod log;
 mod observing;
+mod people;
 mod tending;
 
 pub use keyring::Keyring;
@@ -22,8 +23,13 @@ use allowed::{Allowed, OnlyAllowed};
 use front::CommandFront;
 use log::Log;
 use observing::Observing;
-use rebut_engine::{Desk, model::Models, outcome::Ending};
-use rebut_models::Registry;
+use people::{DeskInbox, People};
+use rebut_engine::{
+    Desk,
+    model::{Model, Models},
+    outcome::Ending,
+};
+use rebut_models::{Registry, registry::Open};
 use rebut_server::{Answered, Metrics, Server, Settings, Told, keys::Keys};
 use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 use tending::Tending;
@@ -42,7 +48,8 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     check_address(&args, &keyring)?;
     allow_many_files()?;
     let mut interrupts = Interrupts::listen()?;
-    let registry = Arc::new(app.registry()?);
+    let people = People::new(Duration::from_secs(app.config.server.human_seconds));
+    let registry = Arc::new(registry(&app, people.clone())?);
     let log = Log::new(args.log, global.quiet, app.scrubber(&registry));
     let allowed = Arc::new(Allowed::of(&app, &registry, args.allow_scripts).await);
     let models: Arc<dyn Models> = Arc::new(OnlyAllowed { registry: registry.clone(), allowed: allowed.clone() });
@@ -54,7 +61,9 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     if let Some(file) = keyring.first(&user())? {
         log.say("made the first key", &[("token_file", &file.display().to_string())]);
     }
-    let front = CommandFront { app: app.clone(), registry, allowed, models, desk: desk.clone(), found: tokio::sync::Mutex::default() };
+    let inbox = Arc::new(DeskInbox { people, desk: desk.clone() });
+    let found = tokio::sync::Mutex::default();
+    let front = CommandFront { app: app.clone(), registry, allowed, models, desk: desk.clone(), inbox, found };
     let hosts = args.hosts.into_iter().chain([address.to_string()]).collect();
     let settings = Settings {
         hosts,
@@ -84,6 +93,12 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     };
     log.say("stopped", &[]);
     Ok(code)
+}
+
+/// The models of this machine; people are asked over HTTP.
+fn registry(app: &App, people: Arc<People>) -> Result<Registry, CliError> {
+    let open: Open = Arc::new(move |name| people.open(name).map(|person| Arc::new(person) as Arc<dyn Model>));
+    Ok(app.registry()?.with("human", open))
 }
 
 /// The desk, with its events counted, logged, and sent to a collector where the environment names one.

@@ -2,7 +2,7 @@
 
 use super::log::Log;
 use crate::telemetry::Telemetry;
-use rebut_engine::{DebateId, Desk, error::DeskError, event::Event, observing::Observer, record::Place};
+use rebut_engine::{DebateId, Desk, error::DeskError, event::Event, family::is_person, observing::Observer, record::Place};
 use rebut_server::Metrics;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -57,6 +57,8 @@ fn told(event: &Event) -> Option<Vec<(&'static str, String)>> {
         Event::GateDecided(decided) => {
             vec![("gate", decided.gate.clone()), ("approved", decided.approved.to_string()), ("by", decided.by.clone())]
         }
+        // A debate waits for a person.
+        Event::TurnStarted(started) if is_person(&started.model) => vec![("turn", started.turn.to_string())],
         Event::HumanCancelled(cancelled) => vec![("by", cancelled.by.clone())],
         Event::DebateCompleted(outcome) => vec![("outcome", outcome.outcome.as_str().to_owned())],
         _ => return None,

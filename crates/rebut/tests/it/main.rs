@@ -23,6 +23,7 @@ mod learning;
 mod nodes;
 mod panel_of_three;
 mod panels;
+mod people;
 mod policy;
 #[cfg(target_os = "linux")]
 mod postgres;

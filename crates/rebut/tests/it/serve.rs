@@ -234,9 +234,9 @@ fn a_request_says_nothing_that_belongs_to_the_operator() {
     };
     let rows: Vec<(Value, &str)> = vec![
         (with(&|asked| asked["agents"][0]["model"] = "script:debate.md".into()), "not among the models of this server"),
-        (with(&|asked| asked["agents"][0]["model"] = "openai:gpt-5".into()), "choose one of: rehearsal"),
+        (with(&|asked| asked["agents"][0]["model"] = "openai:gpt-5".into()), "choose one of: human, rehearsal"),
         (with(&|asked| asked["agents"][0]["model"] = "cli:claude".into()), "not among the models"),
-        (with(&|asked| asked["agents"][0]["fallbacks"] = json!(["human"])), "not among the models"),
+        (with(&|asked| asked["agents"][0]["fallbacks"] = json!(["cli:codex"])), "not among the models"),
         (with(&|asked| asked["agents"][0]["role"] = "../../secret".into()), "there is no role"),
         (with(&|asked| asked["panel"] = "auto".into()), "both say who takes part"),
         (with(&|asked| asked["config"] = json!({"max_round": 3})), "did you mean `max_rounds`?"),
