@@ -40,9 +40,17 @@ pub fn built() -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
     build.args(["build", "--quiet", "--release", "--package", "rebut"]).current_dir(crate::root()).stdout(Stdio::null());
+    // What cargo told this program about itself: some build scripts run anew when they see it, and half the program is built again.
+    let own = |name: &std::ffi::OsStr| OF_THIS_PROGRAM.iter().any(|start| name.to_string_lossy().starts_with(start));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| own(name)) {
+        build.env_remove(name);
+    }
     match build.status() {
         Ok(status) if status.success() => Ok(crate::root().join("target").join("release").join("rebut")),
         Ok(status) => Err(format!("building the binary: {status}")),
         Err(error) => Err(format!("building the binary: {error}")),
     }
 }
+
+/// How the variables begin in which cargo describes the program that it runs.
+const OF_THIS_PROGRAM: [&str; 2] = ["CARGO_PKG_", "CARGO_MANIFEST_"];
