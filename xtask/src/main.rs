@@ -9,6 +9,7 @@ usage: cargo xtask <tool>
   perf [--runs N] [--quick] [--json]    measure debates against a hand-written floor
   load [--debates N] [--watchers N] [--stalled N] [--latency MS]
                                         put load on a real server: live debates, watchers, readers
+  load restart [--debates N]            kill a server with its debates in flight, and measure the next
   load nodes [--debates N]              the same debates on one node and on two over one PostgreSQL";
 
 fn main() -> ExitCode {

@@ -3,6 +3,7 @@
 mod client;
 mod figures;
 mod nodes;
+mod restart;
 mod served;
 mod watching;
 
@@ -30,33 +31,36 @@ struct Options {
 /// Calls of one debate: three judges, two rounds.
 const CALLS: u64 = 6;
 
+/// A server listens after so many seconds, whatever lies in its database.
+const LISTENING: f64 = 2.0;
+
 /// So many requests for new debates are under way at once.
 const STARTERS: usize = 32;
 
 /// Runs it all and prints the table.
 pub fn run(arguments: &[String]) -> Result<(), String> {
-    if let Some((first, rest)) = arguments.split_first().filter(|(first, _)| *first == "nodes") {
-        return nodes::run(rest).map_err(|error| format!("{first}: {error}"));
-    }
-    let options = Options::parse(arguments)?;
     // One thread: the other core belongs to the server.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
-    let (figures, load) = runtime.block_on(async { Ok::<_, String>((measure(options).await?, perf::measure::load()?)) })?;
+    let figures = match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        Some(("nodes", rest)) => runtime.block_on(nodes::measure(rest)),
+        Some(("restart", rest)) => runtime.block_on(restart::measure(rest)),
+        _ => runtime.block_on(measure(Options::parse(arguments)?)),
+    }?;
     println!("{}", figures.table());
-    eprintln!("load average after: {load}");
+    eprintln!("load average after: {}", perf::measure::load()?);
     Ok(())
 }
 
 async fn measure(options: Options) -> Result<Figures, String> {
     let models = Server::spawn()?;
     let folder = perf::folder()?;
-    let begun = Instant::now();
     let installed = Installed::new(folder.path(), &models.endpoints(options.latency)[0])?;
+    let begun = Instant::now();
     let served = installed.serve(None)?;
     let client = Arc::new(Client::new(&served.address, &installed.token)?);
     client.until_ready().await?;
     let mut figures = Figures::default();
-    figures.add("listening after", begun.elapsed().as_secs_f64(), "s", Some(2.0));
+    figures.add("listening after", begun.elapsed().as_secs_f64(), "s", Some(LISTENING));
     models.forget()?;
     let watchers = Watchers::new(client.clone());
     let reading = tokio::spawn(read_all_the_time(client.clone(), watchers.ids()));
@@ -65,12 +69,13 @@ async fn measure(options: Options) -> Result<Figures, String> {
     note(&format!("{} debates live after {:.0} s", options.debates, begun.elapsed().as_secs_f64()));
     let undisturbed = watchers.lags();
     let stalled = watching::stall(&served.address, &installed.token, &watchers.first(options.stalled)).await?;
-    let live = ended(&[client], options.debates, begun).await?;
+    let live = ended(std::slice::from_ref(&client), options.debates, begun).await?;
     reading.abort();
     let read = watchers.reads();
     figures.add("live debates at once", live as f64, "", None);
     figures.add("all ended after", begun.elapsed().as_secs_f64(), "s", None);
-    figures.add("peak memory of the server", served.peak_memory()?, "MiB", Some(512.0));
+    let peak = served.peak_memory()?;
+    figures.add("peak memory of the server", peak, "MiB", Some(512.0));
     figures.add("memory after all ended", served.memory()?, "MiB", None);
     figures.add("POST /v1/debates, p99", percentile(&created, 0.99), "ms", Some(150.0));
     figures.add("GET, p50", percentile(&read, 0.5), "ms", None);
@@ -88,6 +93,11 @@ async fn measure(options: Options) -> Result<Figures, String> {
     let calls = models.seen()?.calls;
     figures.add("calls per debate", calls as f64 / options.debates as f64, "", Some(CALLS as f64));
     drop(stalled);
+    // Whatever of the first debates were still held would come on top of the second ones.
+    let clients = [client];
+    create(&clients, options.debates, |_, _| {}).await?;
+    ended(&clients, 2 * options.debates, begun).await?;
+    figures.add("peak after as many again, to the first peak", served.peak_memory()? / peak, "x", Some(1.1));
     Ok(figures)
 }
 
@@ -126,15 +136,7 @@ async fn read_all_the_time(client: Arc<Client>, known: watching::Known) {
 async fn ended(clients: &[Arc<Client>], debates: usize, begun: Instant) -> Result<u64, String> {
     let mut most = 0;
     loop {
-        let (mut live, mut done) = (0, 0);
-        for client in clients {
-            let metrics = client.get("/metrics").await?.0;
-            let sum = |name: &str| -> u64 {
-                let rows = metrics.lines().filter(|line| line.starts_with(name));
-                rows.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
-            };
-            (live, done) = (live + sum("rebut_debates_live "), done + sum("rebut_debates_ended_total"));
-        }
+        let (live, done) = standing(clients).await?;
         most = most.max(live);
         note(&format!("{done} of {debates} ended after {:.0} s", begun.elapsed().as_secs_f64()));
         if done >= debates as u64 {
@@ -144,11 +146,34 @@ async fn ended(clients: &[Arc<Client>], debates: usize, begun: Instant) -> Resul
     }
 }
 
+/// How many debates run at all servers together, and how many have ended there.
+async fn standing(clients: &[Arc<Client>]) -> Result<(u64, u64), String> {
+    let (mut live, mut done) = (0, 0);
+    for client in clients {
+        let metrics = client.get("/metrics").await?.0;
+        let sum = |name: &str| -> u64 {
+            let rows = metrics.lines().filter(|line| line.starts_with(name));
+            rows.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
+        };
+        (live, done) = (live + sum("rebut_debates_live "), done + sum("rebut_debates_ended_total"));
+    }
+    Ok((live, done))
+}
+
 /// So often is looked how many have ended.
 const LOOK: Duration = Duration::from_millis(250);
 
 fn note(text: &str) {
     eprint!("\r{text:<60}");
+}
+
+/// The only argument of some: how many debates.
+fn debates(arguments: &[String], usual: usize) -> Result<usize, String> {
+    match arguments {
+        [] => Ok(usual),
+        [flag, number] if flag == "--debates" => number.parse().map_err(|_| format!("--debates takes a number, not `{number}`")),
+        _ => Err("takes --debates N".to_owned()),
+    }
 }
 
 impl Options {
@@ -162,7 +187,11 @@ impl Options {
                 "--watchers" => options.watchers = number()?,
                 "--stalled" => options.stalled = number()?,
                 "--latency" => options.latency = Duration::from_millis(number()? as u64),
-                other => return Err(format!("unknown argument `{other}`: takes --debates N, --watchers N, --stalled N, --latency MS")),
+                other => {
+                    return Err(format!(
+                        "unknown argument `{other}`: takes --debates N, --watchers N, --stalled N, --latency MS, or nodes or restart"
+                    ));
+                }
             }
         }
         options.watchers = options.watchers.min(options.debates);

@@ -1,6 +1,6 @@
 //! The same debates on one node and on two over one PostgreSQL database: how many end in a second, and whether the same comes of them.
 
-use super::{client::Client, create, ended, figures::Figures, served::Installed};
+use super::{client::Client, create, debates, ended, figures::Figures, served::Installed};
 use crate::perf::{self, server::Server};
 use rebut_testkit::postgres::Cluster;
 use serde_json::Value;
@@ -10,31 +10,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Measures and prints.
-pub fn run(arguments: &[String]) -> Result<(), String> {
-    let debates = match arguments {
-        [] => 2_000,
-        [flag, number] if flag == "--debates" => number.parse().map_err(|_| format!("--debates takes a number, not `{number}`"))?,
-        _ => return Err("takes --debates N".to_owned()),
-    };
+/// One node, then two.
+pub async fn measure(arguments: &[String]) -> Result<Figures, String> {
+    let debates = debates(arguments, 2_000)?;
     let cluster = Cluster::start();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
     let mut figures = Figures::default();
-    let (one, alone) = runtime.block_on(measure(&cluster, 1, debates))?;
-    let (two, together) = runtime.block_on(measure(&cluster, 2, debates))?;
+    let (one, alone) = on(&cluster, 1, debates).await?;
+    let (two, together) = on(&cluster, 2, debates).await?;
     figures.add("debates a second, one node", one, "", None);
     figures.add("debates a second, two nodes", two, "", None);
     figures.add("two nodes to one", two / one, "x", None);
     figures.add("debates with another result", differing(&alone, &together) as f64, "", Some(0.0));
-    println!("{}", figures.table());
-    Ok(())
+    Ok(figures)
 }
 
 /// A model that answers at once would show the model's server, one that takes seconds would show only that.
 const LATENCY: Duration = Duration::from_millis(50);
 
 /// How many debates ended in a second, and what came of each.
-async fn measure(cluster: &Cluster, nodes: usize, debates: usize) -> Result<(f64, Vec<Value>), String> {
+async fn on(cluster: &Cluster, nodes: usize, debates: usize) -> Result<(f64, Vec<Value>), String> {
     let models = Server::spawn()?;
     let folder = perf::folder()?;
     let installed = Installed::new(folder.path(), &models.endpoints(LATENCY)[0])?;

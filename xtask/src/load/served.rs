@@ -7,6 +7,9 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+/// So many calls are under way at once: a machine has only so many ports.
+pub const CALLS_AT_ONCE: u64 = 3_000;
+
 /// The release binary with its configuration and a key, in a folder.
 pub struct Installed {
     program: PathBuf,
@@ -27,7 +30,7 @@ impl Installed {
     pub fn new(folder: &Path, endpoint: &str) -> Result<Self, String> {
         let mut installed = Self { program: crate::perf::binary::built()?, folder: folder.to_owned(), token: String::new() };
         let settings = format!(
-            "[defaults]\ncalls_per_provider = 3000\n\n[providers.perf]\nbase_url = \"{endpoint}\"\n\n\
+            "[defaults]\ncalls_per_provider = {CALLS_AT_ONCE}\n\n[providers.perf]\nbase_url = \"{endpoint}\"\n\n\
              [server]\nmodels = [\"perf:perf\"]\nrequests_per_minute = 10000000\nwatchers = 100000\n"
         );
         let config = folder.join(CONFIG);
