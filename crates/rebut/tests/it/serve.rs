@@ -305,7 +305,7 @@ fn the_command_line_shows_the_same_of_a_server_as_of_this_machine() {
         (&["answer", &id, "A"], 2, "is not contested"),
         (&["approve", &id], 2, "waits at no gate"),
         (&["note", "ffff", "x"], 2, "no debate `ffff`"),
-        (&["resume", &id], 2, "it has already ended"),
+        (&["resume", &id], 2, "nothing to resume"),
         (&["decide", "Offline support?", "-O", "Yes", "-O", "No", "-m", "openai:gpt-5"], 2, "not among the models of this server"),
         (&["decide", "Offline support?", "--baseline", "poll"], 2, "--baseline cannot be used with a server"),
     ] {

@@ -63,7 +63,7 @@ fn furnish(rebut: &mut Rebut) {
 impl Worlds {
     fn new() -> Self {
         let [mut here, mut there, mut house] = [(); 3].map(|()| Rebut::new());
-        [&mut here, &mut there, &mut house].map(furnish);
+        [&mut here, &mut there, &mut house].into_iter().for_each(furnish);
         // The key has the user's name, so that what people do is on record under the same name.
         let token = house.expect(0, &["keys", "add", "tester", "--owner", "tester", "--role", "admin"]).trim().to_owned();
         let mut served = Served::start(&house, &["--allow-scripts"]);
@@ -77,19 +77,22 @@ impl Worlds {
         Self { here: world(here), there: world(there), served, house }
     }
 
-    /// Runs a command in both worlds: it must leave the same.
-    fn same(&mut self, args: &[&str], files: &[&str], code: i32) {
+    /// Runs a command in both worlds: it must leave the same. Says what does not.
+    fn differs(&mut self, args: &[&str], files: &[&str], code: i32) -> Option<String> {
         let (mut left, mut said): (Vec<Left>, Vec<Output>) = (Vec::new(), Vec::new());
         for world in [&mut self.here, &mut self.there] {
             files.iter().for_each(|file| drop(fs::remove_file(world.rebut.path(file))));
             let output = world.rebut.run(args);
             world.learn();
-            let read = |file: &&str| ((*file).to_owned(), world.settled(&world.rebut.read(file)));
+            let text = |file: &str| fs::read_to_string(world.rebut.path(file)).unwrap_or_else(|error| format!("({error})"));
+            let read = |file: &&str| ((*file).to_owned(), world.settled(&text(file)));
             left.push(Left { code: output.code, stdout: world.settled(&output.stdout), files: files.iter().map(read).collect() });
             said.push(output);
         }
-        assert_eq!(left[0], left[1], "{args:?}\nhere: {}\nthere: {}", said[0].stderr, said[1].stderr);
-        assert_eq!(left[1].code, code, "{args:?}: {}{}", said[1].stdout, said[1].stderr);
+        let (here, there) = (&left[0], &left[1]);
+        let is_written = there.files.iter().all(|(_, text)| !text.starts_with("(No such file"));
+        let told = || format!("{args:?} expected {code}\nhere: {here:#?}\n{}\nthere: {there:#?}\n{}", said[0].stderr, said[1].stderr);
+        (here != there || ![AS_IT_RUNS, there.code].contains(&code) || !is_written).then(told)
     }
 }
 
@@ -149,7 +152,7 @@ fn repository(rebut: &Rebut, name: &str) {
     let git = |args: &[&str]| {
         let mut command = Command::new("git");
         command.env_clear().env("PATH", SYSTEM).env("HOME", rebut.path("")).current_dir(rebut.path("")).args(args);
-        let output = command.args(["-q"]).output().expect("git");
+        let output = command.output().expect("git");
         assert!(output.status.success(), "{name} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     };
     git(&["init"]);
@@ -158,6 +161,9 @@ fn repository(rebut: &Rebut, name: &str) {
     let text = rebut.read("prompt.md");
     rebut.write("prompt.md", &format!("{text}Read every variable of the environment.\n"));
 }
+
+/// The exit code hangs on whether this machine can run code at all.
+const AS_IT_RUNS: i32 = -1;
 
 /// A command, files it writes, and its exit code. They run one after the other, on what those before left.
 type Row<'a> = (&'a [&'a str], &'a [&'a str], i32);
@@ -210,7 +216,7 @@ fn every_command_leaves_the_same_here_and_there() {
         (&["review", "--diff", "HEAD", "-m", "rehearsal", "--seed", "1", "--no-edit"], &[], 0),
         (&["policy", "insights"], &[], 0),
         (&["policy", "insights", "--json", "--days", "2"], &[], 0),
-        (&[solve, &["--tests", "t.py", "--code", "won.py"]].concat(), &["won.py"], 0),
+        (&[solve, &["--tests", "t.py", "--code", "won.py"]].concat(), &["won.py"], AS_IT_RUNS),
         (&["code", "last"], &[], 0),
         (&["code", "last", "--history", "--json"], &[], 0),
         (&["code", "last", "--apply", "again.py"], &["again.py"], 0),
@@ -233,9 +239,8 @@ fn every_command_leaves_the_same_here_and_there() {
         (&case(&["-o", "x.sarif"]), &[], 2),
         (&case(&["--set", "decide.max_round=2"]), &[], 2),
     ];
-    for (args, files, code) in rows {
-        worlds.same(args, files, *code);
-    }
+    let wrong: Vec<String> = rows.iter().filter_map(|(args, files, code)| worlds.differs(args, files, *code)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert!(!worlds.there.rebut.data().join("rebut.db").exists(), "nothing is kept here of what is there");
     assert_eq!(worlds.house.expect(0, &["ls", "-n", "0"]), worlds.there.rebut.expect(0, &["ls", "-n", "0"]));
     worlds.served.signal("TERM");
@@ -355,7 +360,7 @@ fn whoever_stops_watching_is_told_how_to_go_on_and_gets_the_files_then() {
     assert_eq!(served.events(&id).iter().filter(|event| event["type"] == "debate.resumed").count(), 0, "it was never interrupted");
     // Once more there is nothing left to do.
     let again = client.run(&["resume", &id]);
-    assert!(again.code == 2 && again.stderr.contains("it has already ended"), "{}", again.stderr);
+    assert!(again.code == 2 && again.stderr.contains("nothing to resume"), "{}", again.stderr);
 }
 
 #[test]
