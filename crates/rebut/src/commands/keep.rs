@@ -83,17 +83,16 @@ pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
     let started = view.started.as_ref().ok_or_else(|| CliError::usage(format!("debate {} has no beginning", old.short())))?;
     output::check_files(&args.output, &started.format)?;
     let (fork, after) = (what_differs(&args, started)?, Afterwards::of(&args.output));
+    let budget = Budget::new(&args.budget, &app.config.budget);
     let (id, code) = match &debates {
         Debates::Here(desk) => {
-            let more = Budget::new(&args.budget, &app.config.budget).more();
-            let running = desk.fork(old, Fork { initiated_by: user(), more, ..fork }).await?;
+            let running = desk.fork(old, Fork { initiated_by: user(), more: budget.more(), ..fork }).await?;
             let id = running.id;
             after.remember(&app, id)?;
             (id, follow::follow(&app, desk, running, &args.output).await?)
         }
         Debates::There(remote) => {
-            let limits = there::limits(&args.budget, None);
-            let asked = json!({"at": fork.at, "config": fork.config, "models": fork.models, "limits": limits});
+            let asked = json!({"at": fork.at, "config": fork.config, "models": fork.models, "limits": there::limits(budget)});
             let Begun { id } = remote.post(&format!("/v1/debates/{old}/fork"), &asked).await?;
             after.remember(&app, id)?;
             (id, there::follow(&app, &debates, id, &args.output).await?)

@@ -35,17 +35,19 @@ pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliErro
     refuse(global, &[of_budget(&args.budget)])?;
     let app = App::open(global, &[])?;
     let debates = Debates::open(&app).await?;
+    // What is not typed stays as it was pinned.
+    let budget = Budget::new(&args.budget, &BudgetSection::default());
     match (&debates, &args.id) {
-        (Debates::Here(desk), None) => resume_all(&app, desk, Budget::new(&args.budget, &BudgetSection::default()).more()).await,
-        (Debates::There(remote), None) => resume_all_there(&app, &debates, remote, &args).await,
-        (_, Some(id)) => resume_one_of(&app, &debates, debates.find(id).await?, &args).await,
+        (Debates::Here(desk), None) => resume_all(&app, desk, budget.more()).await,
+        (Debates::There(remote), None) => resume_all_there(&app, &debates, remote, there::limits(budget)).await,
+        (_, Some(id)) => resume_one_of(&app, &debates, debates.find(id).await?, budget, &args.output).await,
     }
 }
 
 /// Goes on with one debate, and does at its end what was asked for when it began and now.
-async fn resume_one_of(app: &App, debates: &Debates, id: DebateId, args: &ResumeArgs) -> Result<u8, CliError> {
+async fn resume_one_of(app: &App, debates: &Debates, id: DebateId, budget: Budget, output: &OutputArgs) -> Result<u8, CliError> {
     let asked = Afterwards::recall(app, id)?;
-    let (after, flags) = asked.clone().unwrap_or_default().with(&args.output)?;
+    let (after, flags) = asked.clone().unwrap_or_default().with(output)?;
     let view = debates.view(id).await?;
     after.check(view.started.as_ref().map_or("", |started| &started.format))?;
     if let (Some(outcome), Some(_)) = (&view.outcome, &asked)
@@ -56,9 +58,9 @@ async fn resume_one_of(app: &App, debates: &Debates, id: DebateId, args: &Resume
         return after.finish(app, debates, id, follow::exit_code(outcome.outcome, &flags)).await;
     }
     let code = match debates {
-        Debates::Here(desk) => go_on_here(app, desk, &view, id, (&after, &flags), args).await?,
+        Debates::Here(desk) => go_on_here(app, desk, &view, id, budget.more(), (&after, &flags)).await?,
         Debates::There(remote) => {
-            go_on_there(remote, &view, id, there::limits(&args.budget, None)).await?;
+            go_on_there(remote, &view, id, there::limits(budget)).await?;
             after.remember(app, id)?;
             there::follow(app, debates, id, &flags).await?
         }
@@ -79,14 +81,14 @@ async fn go_on_there(remote: &Remote, view: &View, id: DebateId, limits: NewLimi
 }
 
 /// Has a server go on with every debate that is open and that nobody runs, and waits for their ends.
-async fn resume_all_there(app: &App, debates: &Debates, remote: &Remote, args: &ResumeArgs) -> Result<u8, CliError> {
+async fn resume_all_there(app: &App, debates: &Debates, remote: &Remote, limits: NewLimits) -> Result<u8, CliError> {
     let (mut running, mut left) = (Vec::new(), 0);
     for session in open_ones(debates).await? {
         if debates.is_run(session.id).await? {
             eprintln!("{}: another process runs it", session.id.short());
             continue;
         }
-        match go_on_there(remote, &View::default(), session.id, there::limits(&args.budget, None)).await {
+        match go_on_there(remote, &View::default(), session.id, limits).await {
             Ok(()) => running.push(session.id),
             Err(error) => {
                 eprintln!("{}: {error}", session.id.short());
@@ -145,10 +147,9 @@ async fn go_on_here(
     desk: &Desk,
     view: &View,
     id: DebateId,
+    more: More,
     (after, flags): (&Afterwards, &OutputArgs),
-    args: &ResumeArgs,
 ) -> Result<u8, CliError> {
-    let more = Budget::new(&args.budget, &BudgetSection::default()).more();
     let workspace = Workspace::of(app, view)?;
     let desk = &match &workspace {
         Some(workspace) => workspace.desk(app, view).await?,

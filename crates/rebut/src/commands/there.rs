@@ -5,17 +5,8 @@ use super::{
     follow::{self, Interrupts},
 };
 use crate::{
-    app::App,
-    budget::Span,
-    cli::{BudgetArgs, OutputArgs},
-    config::override_tables,
-    debates::Debates,
-    error::CliError,
-    estimate::Estimate,
-    live::Progress,
-    output,
-    remote::Remote,
-    serve::Card,
+    app::App, budget::Budget, cli::OutputArgs, config::override_tables, debates::Debates, error::CliError, estimate::Estimate,
+    live::Progress, output, remote::Remote, serve::Card,
 };
 use rebut_engine::{DebateId, clean::on_one_line, event::Event, family::is_person, outcome::Ending, record::Record, view::View};
 use rebut_server::front::{NewDebate, NewLimits};
@@ -24,7 +15,7 @@ use serde_json::{Map, Value};
 
 /// Holds a debate at a server, from its start to what is done at its end.
 pub async fn hold(app: &App, remote: Remote, case: Case) -> Result<u8, CliError> {
-    let asked = request(&case)?;
+    let asked = request(&case, Budget::of_run(&case.run, &app.config.budget))?;
     let Case { format, run, after, .. } = case;
     if run.estimate {
         return estimate(&remote, &asked, run.output.json).await;
@@ -45,7 +36,7 @@ pub struct Begun {
 }
 
 /// What was typed, as a request. Refuses what only whoever runs a server says.
-fn request(case: &Case) -> Result<NewDebate, CliError> {
+fn request(case: &Case, budget: Budget) -> Result<NewDebate, CliError> {
     let card = Card::named(case.format)?;
     let asked = NewDebate {
         format: case.format.to_owned(),
@@ -56,21 +47,15 @@ fn request(case: &Case) -> Result<NewDebate, CliError> {
         roles: case.run.panel.judges.clone(),
         models: case.run.panel.models.clone(),
         seed: case.run.seed,
-        limits: limits(&case.run.budget, case.run.approve_within),
+        limits: limits(budget),
     };
     card.check(&asked.input, &asked.config)?;
     Ok(asked)
 }
 
-/// Limits that were typed, as a request carries them.
-pub fn limits(budget: &BudgetArgs, approval: Option<Span>) -> NewLimits {
-    NewLimits {
-        cost_usd: budget.max_cost,
-        tokens: budget.max_tokens,
-        calls: budget.max_calls,
-        seconds: budget.max_time.map(|span| span.0),
-        approval_seconds: approval.map(|span| span.0),
-    }
+/// Limits as a request carries them.
+pub fn limits(Budget { caps, seconds, approval }: Budget) -> NewLimits {
+    NewLimits { cost_usd: caps.cost_usd, tokens: caps.tokens, calls: caps.calls, seconds, approval_seconds: approval }
 }
 
 /// The settings of one format among changes; others would be silently lost.
@@ -124,7 +109,8 @@ pub async fn follow(app: &App, debates: &Debates, id: DebateId, args: &OutputArg
             () = interrupts.next() => {
                 progress.finish();
                 let id = id.short();
-                eprintln!("the debate goes on at the server; to its end and its files: rebut resume {id}, watch it: rebut watch {id}, end it: rebut cancel {id}");
+                eprintln!("the debate goes on at the server; to its end and its files: rebut resume {id}");
+                eprintln!("watch it: rebut watch {id}, end it: rebut cancel {id}");
                 return Ok(cancelled);
             }
         }

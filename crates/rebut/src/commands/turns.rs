@@ -19,14 +19,13 @@ use rebut_server::front::TurnRequest;
 /// `rebut turns`.
 pub async fn run(global: &GlobalArgs, args: TurnsArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let debates = Debates::open(&app).await?;
-    let Debates::There(remote) = &debates else {
+    let Some(remote) = &Remote::named(&app)? else {
         return Err(CliError::usage(
             "turns wait for people at a server; here a person is asked at the terminal of the command that debates",
         )
         .hint("name the server: rebut --server URL turns ID"));
     };
-    let id = debates.find(&args.id.id).await?;
+    let id = Debates::There(remote.clone()).find(&args.id.id).await?;
     let Some(turn) = &args.turn else { return list(remote, id, &args, global).await };
     match &args.reply {
         Some(file) => {

@@ -4,7 +4,7 @@ use crate::{
     rebut::{Output, Rebut, case, recommends, script, script_of, split_then_c},
     served::Served,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     fs,
     io::Write,
@@ -115,34 +115,24 @@ impl World {
     }
 }
 
-/// Numbers that are hashes, dates or times of day, and those that are durations by what stands beside them.
+/// What separates words in texts, JSON and HTML.
+const BETWEEN: [char; 10] = [' ', '"', ',', '(', ')', '\n', '|', '`', '<', '>'];
+
+/// A line without hashes, dates, times of day, and durations, which are known by what stands beside them.
 fn without_times(line: &str) -> String {
-    let timed =
-        ["\"ms\":", "_ms\":", "\"seconds\":", "\"salt\":", "\"signature\":", "\"hash\":", "\"content\":", "\"prompt\":", "\"seed\":"];
-    if let Some(name) = timed.iter().find(|name| line.contains(**name) && line.trim_start().starts_with('"')) {
+    if let Some(name) = ["\"ms\":", "\"seconds\":"].iter().find(|name| line.trim_start().starts_with(**name)) {
         return format!("{name}\n");
     }
-    let words = line.split_inclusive([' ', '"', ',', '(', ')', '\n', '|', '`', '<', '>']);
     let mut settled: Vec<String> = Vec::new();
-    for word in words {
-        let core = word.trim_end_matches([' ', '"', ',', '(', ')', '\n', '|', '`', '<', '>']);
-        let is_number = !core.is_empty() && core.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        let is_time = core.len() >= 5
-            && core.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
-            && core.contains([':', '-'])
-            && !core.contains("ID-");
+    for word in line.split_inclusive(BETWEEN) {
+        let core = word.trim_end_matches(BETWEEN);
+        let is_time = core.len() >= 5 && core.starts_with(|first: char| first.is_ascii_digit()) && core.contains([':', '-']);
         let is_hash = core.len() == 64 && core.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if matches!(core, "s" | "ms" | "s;" | "s." | "min") && settled.last().is_some_and(|last| last.trim().parse::<f64>().is_ok()) {
+        let is_unit = ["s", "ms"].contains(&core) && settled.last().is_some_and(|last| last.trim().parse::<f64>().is_ok());
+        if is_unit {
             settled.pop();
-            settled.push("TIME ".to_owned());
         }
-        settled.push(if is_time || is_hash {
-            word.replace(core, "TIME")
-        } else if is_number {
-            word.to_owned()
-        } else {
-            word.to_owned()
-        });
+        settled.push(if is_time || is_hash || is_unit { word.replacen(core, "TIME", 1) } else { word.to_owned() });
     }
     settled.concat()
 }
@@ -242,6 +232,14 @@ fn every_command_leaves_the_same_here_and_there() {
     let wrong: Vec<String> = rows.iter().filter_map(|(args, files, code)| worlds.differs(args, files, *code)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert!(!worlds.there.rebut.data().join("rebut.db").exists(), "nothing is kept here of what is there");
+    // Of more debates than there are digits, two begin alike.
+    (0..3).for_each(|_| drop(worlds.there.rebut.expect(0, &arm("single"))));
+    let ids = worlds.there.rebut.json(0, &["ls", "-n", "0", "--json"]);
+    let firsts: Vec<&str> = ids.as_array().expect("a list").iter().filter_map(|row| row["id"].as_str()?.get(..1)).collect();
+    assert!(firsts.len() > 16, "{firsts:?}");
+    let twice = firsts.iter().find(|first| firsts.iter().filter(|other| other == first).count() > 1).expect("two that begin alike");
+    let unclear = worlds.there.rebut.run(&["show", twice]);
+    assert!(unclear.code == 2 && unclear.stderr.contains(" or ") && unclear.stderr.contains("type more of the id"), "{}", unclear.stderr);
     assert_eq!(worlds.house.expect(0, &["ls", "-n", "0"]), worlds.there.rebut.expect(0, &["ls", "-n", "0"]));
     worlds.served.signal("TERM");
     assert_eq!(worlds.served.finish().0, 0);
@@ -361,6 +359,88 @@ fn whoever_stops_watching_is_told_how_to_go_on_and_gets_the_files_then() {
     // Once more there is nothing left to do.
     let again = client.run(&["resume", &id]);
     assert!(again.code == 2 && again.stderr.contains("nothing to resume"), "{}", again.stderr);
+}
+
+#[test]
+fn what_was_paused_there_is_gone_on_with_and_ends_as_it_was_to() {
+    let mut house = Rebut::new();
+    furnish(&mut house);
+    let mut replies = split_then_c();
+    for slow in [1, 2] {
+        replies[slow].1 = format!("!delay 700ms\n{}", replies[slow].1);
+    }
+    house.write("debate.md", &script_of(&replies));
+    let served = Served::start(&house, &["--allow-scripts"]);
+    let client = client(&house, &served);
+    let paused = |file: &str| {
+        let mut run = client.start(&case(&["-o", file]));
+        let id = run.id.clone();
+        run.until(|event| event["type"] == "turn.completed");
+        assert_eq!(served.ask("POST", &format!("/v1/debates/{id}/pause"), Some(&json!({}))).status, 202);
+        let (code, stderr) = run.finish();
+        assert!(
+            code == 130 && stderr.contains(&format!("left at the server before its end; go on with: rebut resume {}", &id[..8])),
+            "{stderr}"
+        );
+        id
+    };
+    let ids = [paused("one.md"), paused("two.md"), paused("three.md")];
+    assert_eq!(client.json(0, &["ls", "--status", "paused", "--json"]).as_array().map(Vec::len), Some(3));
+    let one = client.run(&["resume", &ids[0][..8], "--json"]);
+    assert!(one.code == 0 && one.stdout.contains("\"consensus\""), "{}{}", one.stdout, one.stderr);
+    let all = client.expect(0, &["resume", "--all"]);
+    assert!(ids[1..].iter().all(|id| all.contains(&format!("{}  consensus  ", &id[..8]))), "{all}");
+    for file in ["one.md", "two.md", "three.md"] {
+        assert!(client.read(file).contains("Offline support?"), "{file}");
+    }
+}
+
+#[test]
+fn limits_of_this_machine_hold_there_too_and_those_of_the_server_hold_anyway() {
+    let mut house = Rebut::new();
+    furnish(&mut house);
+    house.user_config("[budget]\nmax_calls = 5\n");
+    let served = Served::start(&house, &["--allow-scripts"]);
+    let client = client(&house, &served);
+    for (own, typed, calls) in [("", "9", 5), ("", "4", 4), ("[budget]\nmax_calls = 3\n", "4", 4), ("[budget]\nmax_calls = 3\n", "", 3)] {
+        client.user_config(own);
+        let more: &[&str] = if typed.is_empty() { &[] } else { &["--max-calls", typed] };
+        client.expect(5, &case(more));
+        let id = client.json(0, &["ls", "-n", "1", "--json"])[0]["id"].as_str().expect("an id").to_owned();
+        let pinned = served.ask("GET", &format!("/v1/debates/{id}"), None).json()["limits"]["caps"]["calls"].clone();
+        assert_eq!(pinned, calls, "{own:?} {typed}");
+    }
+}
+
+#[test]
+fn a_journal_is_checked_here_where_its_seals_are_trusted_here() {
+    let mut house = Rebut::new();
+    furnish(&mut house);
+    let served = Served::start(&house, &["--allow-scripts"]);
+    let client = client(&house, &served);
+    client.expect(0, &case(&[]));
+    let [unknown, told] = [&["audit", "verify", "last"][..], &["audit", "verify", "--all", "--json"]].map(|args| client.run(args));
+    assert!(unknown.code == 0 && unknown.stderr.contains("the seals are the server's own word"), "{}", unknown.stderr);
+    let audits: Value = serde_json::from_str(&told.stdout).expect("JSON");
+    let key = audits[0]["key"].as_str().unwrap_or_else(|| panic!("{audits}"));
+    fs::write(client.data().join("trusted.keys"), key).expect("a file");
+    let known = client.run(&["audit", "verify", "last"]);
+    assert!(known.code == 0 && known.stderr.contains("checked here") && known.stdout == unknown.stdout, "{}", known.stderr);
+    assert!(!known.stderr.contains("own word"), "{}", known.stderr);
+    let wrong_head = client.run(&["audit", "verify", "last", "--head", &"0".repeat(64)]);
+    assert!(wrong_head.code == 1 && wrong_head.stdout.contains("DAMAGED"), "{}", wrong_head.stdout);
+
+    let database = rusqlite::Connection::open(house.data().join("rebut.db")).expect("the database");
+    let changed = database.execute("UPDATE events SET data = replace(data, '0.8', '0.9') WHERE seq = 6", []);
+    assert_eq!(changed.expect("valid SQL"), 1);
+    drop(database);
+    let damaged = client.run(&["audit", "verify", "last"]);
+    assert!(
+        damaged.code == 1 && damaged.stdout.contains("DAMAGED") && damaged.stdout.contains("at event 6"),
+        "{}{}",
+        damaged.stdout,
+        damaged.stderr
+    );
 }
 
 #[test]
