@@ -27,8 +27,8 @@ SEED = 7
 MOST_SECONDS = 600
 
 # Where a valid request may still be refused: the document cannot say which models, roles and panels the operator allows, which settings a format takes
-# (that is in `/v1/formats`), which step a debate has, which form a turn's reply has, nor where two fields contradict each other. Everywhere else what fits must be taken.
-OPEN_ENDED = ["createDebate", "estimate", "forkDebate", "answer", "tally", "answerTurnRequest"]
+# (that is in `/v1/formats`), which steps, options and events a debate has, which form a turn's reply has, nor where two fields contradict each other. Everywhere else what fits must be taken.
+OPEN_ENDED = ["createDebate", "estimate", "forkDebate", "answer", "markDebate", "redactEvent", "tally", "answerTurnRequest"]
 # What the state of a debate forbids, and what a debate does not have.
 STATES = ["2xx", "404", "409", "426"]
 

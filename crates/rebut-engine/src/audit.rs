@@ -9,11 +9,11 @@ use crate::{
     store::Session,
     view::View,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, collections::HashSet};
 
 /// What an audit found.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Audit {
     /// Which debate.
     pub debate_id: DebateId,
@@ -34,7 +34,7 @@ pub struct Audit {
 }
 
 /// One thing that is wrong.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Problem {
     /// At which event.
     pub seq: u64,
@@ -45,7 +45,7 @@ pub struct Problem {
 }
 
 /// The kinds of damage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemKind {
     /// The text or the heading of an event was changed.

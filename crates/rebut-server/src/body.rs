@@ -90,6 +90,11 @@ pub fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, 
     whole.map(Some).ok_or_else(|| D::Error::custom(format!("`{number}` is not a whole number from 0 on")))
 }
 
+/// The same where it must be there.
+pub fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    whole(deserializer)?.ok_or_else(|| D::Error::custom("a number is missing"))
+}
+
 async fn collect(body: Body, most: usize) -> Result<Bytes, Problem> {
     let mut stream = body.into_data_stream();
     let mut bytes = Vec::new();

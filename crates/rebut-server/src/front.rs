@@ -41,6 +41,16 @@ pub trait Front: Send + Sync + 'static {
         }
     }
 
+    /// Forgets what is kept beside the database of a debate that was removed.
+    async fn forget_debate(&self, _debate: DebateId) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    /// Forgets whatever beside the database may tell of a text that was taken out.
+    async fn forget_text(&self) -> Result<(), Refusal> {
+        Ok(())
+    }
+
     /// Turns that wait for people or calling agents, where there are any.
     fn inbox(&self) -> Option<Arc<dyn Inbox>> {
         None
@@ -132,6 +142,12 @@ pub struct NewDebate {
     /// Who takes part, one by one.
     #[serde(default, deserialize_with = "objects")]
     pub agents: Vec<NewAgent>,
+    /// Roles that take part, in place of the format's usual ones or of `agents`.
+    #[serde(default)]
+    pub roles: Vec<String>,
+    /// Models that play them, one after the other, in place of the server's own; `ROLE=MODEL` is for one of them.
+    #[serde(default)]
+    pub models: Vec<String>,
     /// What shuffles are drawn from.
     #[serde(default, deserialize_with = "whole")]
     pub seed: Option<u64>,

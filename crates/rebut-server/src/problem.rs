@@ -8,6 +8,7 @@ use axum::{
 use rebut_engine::{
     error::{DeskError, Halt, TooLate},
     event::{GateDecided, HumanAnswered},
+    model::FaultKind,
     outcome::Ending,
     store::StoreError,
 };
@@ -16,6 +17,9 @@ use serde::Serialize;
 
 /// The media type of a problem.
 pub const MEDIA_TYPE: &str = "application/problem+json";
+
+/// The kind of problem where nobody can answer: the request is right, and the server's models cannot be used.
+const NO_MODEL: &str = "no-model";
 
 /// What went wrong.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -138,6 +142,9 @@ impl From<DeskError> for Problem {
             DeskError::NotFound(_) | DeskError::Ambiguous { .. } => Self::not_found(),
             DeskError::TooLate { what, .. } | DeskError::Halted(Halt::TooLate(what)) => Self::late(words, what),
             DeskError::WrongState(_) => Self::conflict(words),
+            DeskError::NoModel { fault, .. } if !matches!(fault.kind, FaultKind::NotFound | FaultKind::BadRequest) => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, NO_MODEL, words)
+            }
             DeskError::UnknownFormat(_) | DeskError::BadRequest(_) | DeskError::NoModel { .. } | DeskError::UnknownPrices(_) => {
                 Self::unprocessable(words)
             }

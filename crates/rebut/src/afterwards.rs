@@ -4,7 +4,8 @@
 use crate::{
     app::App,
     cli::OutputArgs,
-    commands::{ask, evaluate, review, solve},
+    commands::{ask, code::applying, evaluate, review, solve},
+    debates::Debates,
     error::CliError,
     output, replacing,
 };
@@ -70,12 +71,12 @@ impl Afterwards {
             return Ok(());
         }
         let text = serde_json::to_string(&self.settled()?).map_err(|error| CliError::failed(error.to_string()))?;
-        replacing::replace(&app.place.afterwards(id), text.as_bytes())
+        replacing::replace(&place(app, id), text.as_bytes())
     }
 
     /// What is still to be done for a debate; nothing for one that needs nothing, or was begun elsewhere.
     pub fn recall(app: &App, id: DebateId) -> Result<Option<Self>, CliError> {
-        let path = app.place.afterwards(id);
+        let path = place(app, id);
         match std::fs::read(&path) {
             Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| {
                 CliError::failed(format!("{} cannot be read: {error}", path.display())).hint("remove it to go on without what it asks for")
@@ -98,12 +99,13 @@ impl Afterwards {
     pub fn check(&self, format: &str) -> Result<(), CliError> {
         output::check_files(&OutputArgs { output: self.output.clone(), ..OutputArgs::default() }, format)?;
         let words = self.feature_dir.as_deref().map(output::judges_dir);
+        self.code.as_deref().map_or(Ok(()), applying::check_writable)?;
         [words.as_ref(), self.write.as_ref(), self.analysis.as_ref()].into_iter().flatten().try_for_each(|dir| replacing::check_dir(dir))
     }
 
     /// Does it when the debate has ended, but for the files that were written with its result. `code` is the exit code so far.
-    pub async fn finish(&self, app: &App, desk: &Desk, id: DebateId, code: u8) -> Result<u8, CliError> {
-        let view = desk.view(id).await?;
+    pub async fn finish(&self, app: &App, debates: &Debates, id: DebateId, code: u8) -> Result<u8, CliError> {
+        let view = debates.view(id).await?;
         let Some(outcome) = &view.outcome else { return Ok(code) };
         if let Some(dir) = &self.feature_dir {
             ask::write_words(app, &view, dir)?;
@@ -112,7 +114,7 @@ impl Afterwards {
             review::write_files(app, &view, dir)?;
         }
         if let Some(dir) = &self.analysis {
-            evaluate::write(app, desk, &view, dir).await?;
+            evaluate::write(app, debates, &view, dir).await?;
         }
         if let Some(file) = &self.code {
             solve::write_code(&view, file, self.force, app.global.quiet)?;
@@ -140,9 +142,14 @@ impl Afterwards {
     }
 }
 
+/// Where it is written down, by where the debate is.
+fn place(app: &App, id: DebateId) -> PathBuf {
+    if app.global.server.is_some() { app.place.afterwards_there(id) } else { app.place.afterwards(id) }
+}
+
 /// Takes away what was written down for a debate, if anything was.
 pub fn forget(app: &App, id: DebateId) -> Result<(), CliError> {
-    let path = app.place.afterwards(id);
+    let path = place(app, id);
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(CliError::file("remove", &path, &error)),
         _ => Ok(()),

@@ -1,7 +1,7 @@
 //! What a debate may use: flags over the configuration, as the engine's limits.
 
 use crate::{
-    cli::BudgetArgs,
+    cli::{BudgetArgs, RunArgs},
     config::BudgetSection,
     error::CliError,
     text::{dollars, short},
@@ -44,6 +44,11 @@ impl Budget {
             unknown_prices: config.allow_unknown_price.unwrap_or_default(),
         };
         Self { caps: given.or(configured), seconds: args.max_time.or(config.max_time).map(|span| span.0), approval: None }
+    }
+
+    /// The same for a debate that begins, with the time a person has to approve it.
+    pub fn of_run(run: &RunArgs, config: &BudgetSection) -> Self {
+        Self { approval: run.approve_within.map(|span| span.0), ..Self::new(&run.budget, config) }
     }
 
     /// Whether nothing is limited.

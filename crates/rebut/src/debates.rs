@@ -10,7 +10,7 @@ use rebut_engine::{
     DebateId, Desk, Watch,
     event::{GateDecided, GateOpened},
     record::Record,
-    store::{Filter, Session, Status},
+    store::{Filter, Session},
     view::View,
 };
 use serde_json::json;
@@ -50,9 +50,13 @@ impl Debates {
         if let Ok(id) = prefix.parse() {
             return Ok(id);
         }
-        let limit = usize::from(prefix == "last");
-        let mut found = remote.sessions(None, limit).await?;
-        found.retain(|session| limit == 1 || (!prefix.is_empty() && session.id.to_string().starts_with(&prefix)));
+        let is_prefix = !prefix.is_empty() && prefix.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+        let found = match prefix.as_str() {
+            "last" => remote.sessions(&Filter { limit: 1, ..Filter::default() }).await?,
+            // Two are enough to tell that it is not one.
+            _ if is_prefix => remote.sessions(&Filter { prefix: Some(prefix.clone()), limit: 2, ..Filter::default() }).await?,
+            _ => Vec::new(),
+        };
         match &found[..] {
             [one] => Ok(one.id),
             [] => Err(CliError::usage(format!("no debate `{prefix}`")).hint("`rebut ls` lists the debates of this key")),
@@ -63,11 +67,19 @@ impl Debates {
         }
     }
 
-    /// Sessions, newest first, at most so many; 0 is all.
-    pub async fn sessions(&self, status: Option<Status>, limit: usize) -> Result<Vec<Session>, CliError> {
+    /// Sessions, newest first. At a server those of the key's owner.
+    pub async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, CliError> {
         match self {
-            Self::Here(desk) => Ok(desk.sessions(&Filter { status, limit, ..Filter::default() }).await?),
-            Self::There(remote) => remote.sessions(status, limit).await,
+            Self::Here(desk) => Ok(desk.sessions(filter).await?),
+            Self::There(remote) => remote.sessions(filter).await,
+        }
+    }
+
+    /// A session with all its columns: the list of a server leaves some out, which the journal tells.
+    pub async fn whole(&self, session: Session) -> Result<Session, CliError> {
+        match self {
+            Self::Here(_) => Ok(session),
+            Self::There(_) => Ok(self.view(session.id).await?.session().unwrap_or(session)),
         }
     }
 
@@ -143,6 +155,28 @@ impl Debates {
         }
     }
 
+    /// Says which option turned out right; gives it as the debate spells it.
+    pub async fn mark(&self, id: DebateId, option: &str, reason: &str) -> Result<String, CliError> {
+        match self {
+            Self::Here(desk) => Ok(desk.mark(id, option, reason, &user()).await?),
+            Self::There(remote) => {
+                let marked = remote.act(id, "mark", &json!({"option": option, "reason": reason})).await?;
+                Ok(marked["option"].as_str().unwrap_or(option).to_owned())
+            }
+        }
+    }
+
+    /// Takes the text of an event out; gives the events that still quote it.
+    pub async fn redact(&self, id: DebateId, seq: u64, reason: &str) -> Result<Vec<u64>, CliError> {
+        match self {
+            Self::Here(desk) => Ok(desk.redact(id, seq, reason, &user()).await?),
+            Self::There(remote) => {
+                let redacted = remote.act(id, "redact", &json!({"seq": seq, "reason": reason})).await?;
+                Ok(redacted["quoting"].as_array().into_iter().flatten().filter_map(serde_json::Value::as_u64).collect())
+            }
+        }
+    }
+
     /// Decides a gate for what was looked at, and for nothing else.
     pub async fn decide(&self, id: DebateId, open: &GateOpened, approved: bool, reason: String) -> Result<(), CliError> {
         match self {
@@ -155,6 +189,12 @@ impl Debates {
                 remote.act(id, what, &json!({"gate": open.gate, "reason": reason, "content": open.content})).await.map(drop)
             }
         }
+    }
+}
+
+impl From<&Desk> for Debates {
+    fn from(desk: &Desk) -> Self {
+        Self::Here(desk.clone())
     }
 }
 

@@ -6,7 +6,7 @@ use rebut_engine::{
     formats::Foreseen,
     model::{Price, Usage},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One who will speak.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Speaker {
 }
 
 /// From, to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Range<T> {
     /// When everybody agrees at once, in few words.
     pub low: T,
@@ -31,7 +31,7 @@ pub struct Range<T> {
 }
 
 /// What a debate will take.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Calls.
     pub calls: Range<u64>,

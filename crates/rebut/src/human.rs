@@ -20,7 +20,7 @@ static KEYBOARD: Mutex<()> = Mutex::new(());
 impl Human {
     /// The person at the terminal, if there is one that may be asked.
     pub fn open(_: &str, may_ask: bool) -> Result<Self, Fault> {
-        if may_ask && std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+        if may_ask && is_there() {
             return Ok(Self);
         }
         Err(Fault::new(FaultKind::Unavailable, "human: needs a terminal to ask at (and no --no-input)"))
@@ -33,8 +33,7 @@ impl Model for Human {
         let heading = format!("{} ({}): your turn, {}", request.agent.name, request.agent.stance, request.turn);
         let prompt = request.prompt.user.clone();
         let schema: Value = serde_json::from_str(&request.schema.json).unwrap_or_default();
-        let asked = tokio::task::spawn_blocking(move || fill_in(&heading, &prompt, &schema)).await;
-        let text = asked.map_err(|error| Fault::new(FaultKind::Unavailable, error.to_string()))??;
+        let text = fill_in(heading, prompt, schema).await?;
         Ok(Answer { text, model: None, usage: Some(Usage { cost_usd: Some(0.0), ..Usage::default() }), ..Answer::default() })
     }
 
@@ -48,7 +47,7 @@ impl Model for Human {
 }
 
 /// The case without what only a model needs: marks around quoted text, and the form of the reply.
-fn for_a_person(prompt: &str) -> String {
+pub fn for_a_person(prompt: &str) -> String {
     let case = prompt.split("Reply with a JSON object").next().unwrap_or_default();
     let lines = case.lines().filter(|line| !line.starts_with("<<<data ") && !line.starts_with("<<<end "));
     let mut text = String::new();
@@ -60,7 +59,18 @@ fn for_a_person(prompt: &str) -> String {
     text.trim().to_owned()
 }
 
-fn fill_in(heading: &str, prompt: &str, schema: &Value) -> Result<String, Fault> {
+/// Whether there is a terminal at which somebody can be asked.
+pub fn is_there() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks whoever sits here to fill in the form of a reply; gives its JSON. On a thread of its own, so that other work goes on.
+pub async fn fill_in(heading: String, prompt: String, schema: Value) -> Result<String, Fault> {
+    let asked = tokio::task::spawn_blocking(move || ask_here(&heading, &prompt, &schema)).await;
+    asked.map_err(|error| Fault::new(FaultKind::Unavailable, error.to_string()))?
+}
+
+fn ask_here(heading: &str, prompt: &str, schema: &Value) -> Result<String, Fault> {
     let _turn = KEYBOARD.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let gone = |error: std::io::Error| Fault::new(FaultKind::Unavailable, format!("the terminal went away: {error}"));
     // Standard error is not locked: an interruption must be able to say something meanwhile.

@@ -10,7 +10,7 @@ use crate::{
     text,
 };
 use rebut_engine::{
-    Desk, clean,
+    clean,
     formats::{Format, review},
     report,
     view::View,
@@ -36,29 +36,20 @@ pub fn print_json(value: &impl serde::Serialize) -> Result<(), CliError> {
 }
 
 /// Prints a debate's result as asked, and writes the files asked for.
-pub async fn result(desk: &Desk, view: &View, output: &OutputArgs, app: &App) -> Result<(), CliError> {
-    result_of(&Debates::Here(desk.clone()), view, output, app).await
-}
-
-/// The same, wherever the debate is kept.
-pub async fn result_of(debates: &Debates, view: &View, output: &OutputArgs, app: &App) -> Result<(), CliError> {
+pub async fn result(debates: &Debates, view: &View, output: &OutputArgs, app: &App) -> Result<(), CliError> {
     if output.json {
         print_json(&report::document(view))?;
     } else if !output.stream_json {
         print(&text::result(view, app.keeps, app.go_on(view).as_deref(), Paint::stdout(app.global.color)))?;
     }
     // Last: a file that cannot be written must not take the result away.
-    files_of(debates, view, output).await
+    files(debates, view, output).await
 }
 
 /// Writes the files asked for.
-pub async fn files(desk: &Desk, view: &View, output: &OutputArgs) -> Result<(), CliError> {
-    files_of(&Debates::Here(desk.clone()), view, output).await
-}
-
-async fn files_of(debates: &Debates, view: &View, output: &OutputArgs) -> Result<(), CliError> {
+pub async fn files(debates: &Debates, view: &View, output: &OutputArgs) -> Result<(), CliError> {
     for file in &output.output {
-        match render_of(debates, view, form_of(file)?).await {
+        match render(debates, view, form_of(file)?).await {
             Ok(text) => write(file, &text)?,
             // A debate that ended without this must still end as it did.
             Err(error) if error.is_usage() => eprintln!("{} was not written: {error}", file.display()),
@@ -126,12 +117,7 @@ pub fn form_of(file: &Path) -> Result<Form, CliError> {
 }
 
 /// A debate in one of the forms.
-pub async fn render(desk: &Desk, view: &View, form: Form) -> Result<String, CliError> {
-    render_of(&Debates::Here(desk.clone()), view, form).await
-}
-
-/// The same, wherever the debate is kept.
-pub async fn render_of(debates: &Debates, view: &View, form: Form) -> Result<String, CliError> {
+pub async fn render(debates: &Debates, view: &View, form: Form) -> Result<String, CliError> {
     match form {
         Form::Markdown => Ok(report::markdown(view)),
         Form::Json => {

@@ -1,6 +1,12 @@
 //! Where things are kept: the database, on this machine or on a server; the sealing key and trusted keys always here.
 
-use crate::{app::environment, cli::GlobalArgs, config::Config, error::CliError};
+use crate::{
+    app::environment,
+    cli::GlobalArgs,
+    config::Config,
+    error::CliError,
+    replacing::{create_private, replace_private},
+};
 use rebut_engine::{
     DebateId,
     record::{decode_hex, encode_hex},
@@ -83,10 +89,8 @@ impl Place {
     }
 
     /// Keeps them in one step, readable only by their owner.
-    pub fn keep_vectors(&self, text: &str) -> std::io::Result<()> {
-        let fresh = self.dir.join(format!("embeddings.json.{}", std::process::id()));
-        write_private(&fresh, text)?;
-        fs::rename(&fresh, self.vectors())
+    pub fn keep_vectors(&self, text: &str) -> Result<(), CliError> {
+        replace_private(&self.vectors(), text)
     }
 
     /// Forgets them: something was deleted, and they may tell what it said. They are asked for again when needed.
@@ -97,9 +101,14 @@ impl Place {
         }
     }
 
-    /// Where it is written down what is to be done at the end of a debate that is open.
+    /// Where it is written down what is to be done at the end of a debate that is open here.
     pub fn afterwards(&self, id: DebateId) -> PathBuf {
         self.dir.join("afterwards").join(format!("{id}.json"))
+    }
+
+    /// The same for a debate at a server. Apart, since a server over this very folder leaves alone what commands have to end here.
+    pub fn afterwards_there(&self, id: DebateId) -> PathBuf {
+        self.dir.join("afterwards").join("there").join(format!("{id}.json"))
     }
 
     /// The sealing key of this installation, made when first needed and readable only by its owner.
@@ -108,19 +117,11 @@ impl Place {
         if let Some(secret) = read_key(&path)? {
             return Ok(Seal::from_secret(&secret));
         }
-        fs::create_dir_all(&self.dir).map_err(|error| CliError::file("create", &self.dir, &error))?;
         let secret = Seal::new_secret().map_err(|error| CliError::failed(format!("no randomness for a key: {error}")))?;
         // Two first runs at once: whoever creates the file wins, the other reads it.
-        let fresh = self.dir.join(format!("seal.key.{}", std::process::id()));
-        write_private(&fresh, &encode_hex(&secret)).map_err(|error| CliError::file("write", &fresh, &error))?;
-        let linked = fs::hard_link(&fresh, &path);
-        fs::remove_file(&fresh).map_err(|error| CliError::file("remove", &fresh, &error))?;
-        match linked {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(CliError::file("write", &path, &error)),
-            _ => read_key(&path)?
-                .map(|secret| Seal::from_secret(&secret))
-                .ok_or_else(|| CliError::failed(format!("{} vanished", path.display()))),
-        }
+        create_private(&path, &encode_hex(&secret))?;
+        let kept = read_key(&path)?.map(|secret| Seal::from_secret(&secret));
+        kept.ok_or_else(|| CliError::failed(format!("{} vanished", path.display())))
     }
 
     /// Public keys whose seals count: this installation's, and those the user chose to trust.
@@ -152,12 +153,4 @@ fn read_key(path: &Path) -> Result<Option<[u8; 32]>, CliError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(CliError::file("read", path, &error)),
     }
-}
-
-fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(text.as_bytes())
 }

@@ -1,19 +1,26 @@
 //! Debates at a server: what is asked of it, over HTTP. What it answers is read into the same types that a desk of this machine gives.
 
+mod following;
+
+pub use following::Following;
+
 use crate::{app::App, cli::Form, error::CliError, serve::Keyring};
-use futures_util::{Stream, StreamExt};
+use futures_util::StreamExt;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rebut_engine::{
     DebateId,
+    audit::Audit,
     clean::on_one_line,
     event::GateOpened,
     outcome::{Ending, Outcome},
     record::{Envelope, Record},
-    store::{Session, Status},
+    store::{Filter, Session, Status},
 };
-use reqwest::{Method, RequestBuilder, Response, StatusCode, Url, header};
+use rebut_server::front::TurnRequest;
+use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use std::{collections::VecDeque, path::Path, pin::Pin, time::Duration};
+use std::{path::Path, time::Duration};
 
 /// A server, and the key that is shown to it.
 #[derive(Clone)]
@@ -103,24 +110,16 @@ impl Remote {
         self.read(self.request(Method::POST, path).timeout(PATIENCE).json(body)).await
     }
 
-    /// Sessions, newest first, at most so many; 0 is all.
-    pub async fn sessions(&self, status: Option<Status>, limit: usize) -> Result<Vec<Session>, CliError> {
-        let mut sessions = Vec::new();
-        let mut cursor: Option<String> = None;
+    /// Sessions of the key's owner, newest first. Whose they are and where to begin are not among what can be asked for.
+    pub async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, CliError> {
+        let most = if filter.limit == 0 { usize::MAX } else { filter.limit };
+        let (mut sessions, mut cursor): (Vec<Session>, Option<String>) = (Vec::new(), None);
         loop {
-            let mut query = "/v1/debates?limit=100".to_owned();
-            if let Some(status) = status {
-                query.push_str(&format!("&status={}", status.as_str()));
-            }
-            // What came from the server goes back to it as it is: digits, letters and signs that mean nothing in an address.
-            if let Some(cursor) = &cursor {
-                query.push_str(&format!("&cursor={cursor}"));
-            }
-            let page: Cards = self.get(&query).await?;
+            let page: Cards = self.get(&format!("/v1/debates?{}", query(filter, most - sessions.len(), cursor.as_deref()))).await?;
             sessions.extend(page.debates.into_iter().map(session));
             cursor = page.next;
-            if cursor.is_none() || (limit > 0 && sessions.len() >= limit) {
-                sessions.truncate(if limit == 0 { usize::MAX } else { limit });
+            if cursor.is_none() || sessions.len() >= most {
+                sessions.truncate(most);
                 return Ok(sessions);
             }
         }
@@ -154,7 +153,7 @@ impl Remote {
 
     /// What is recorded after an event, as it comes.
     pub fn follow(&self, id: DebateId, after: u64) -> Following {
-        Following { remote: self.clone(), id, seen: after, stream: None, rest: Vec::new(), waiting: VecDeque::new(), tries: 0 }
+        Following::new(self.clone(), id, after)
     }
 
     /// Does something to a debate.
@@ -162,6 +161,36 @@ impl Remote {
         let request = self.request(Method::POST, &format!("/v1/debates/{id}/{what}")).timeout(PATIENCE).json(body);
         let bytes = self::body(self.send(request).await?).await?;
         Ok(if bytes.is_empty() { json!({}) } else { serde_json::from_slice(&bytes).map_err(unreadable)? })
+    }
+
+    /// Removes a debate.
+    pub async fn remove(&self, id: DebateId) -> Result<(), CliError> {
+        self.send(self.request(Method::DELETE, &format!("/v1/debates/{id}")).timeout(PATIENCE)).await.map(drop)
+    }
+
+    /// What the server itself says of a journal.
+    pub async fn audit(&self, id: DebateId) -> Result<Audit, CliError> {
+        self.get(&format!("/v1/debates/{id}/audit")).await
+    }
+
+    /// The turns of a debate that wait for people.
+    pub async fn turns(&self, id: DebateId) -> Result<Vec<TurnRequest>, CliError> {
+        #[derive(Deserialize)]
+        struct Turns {
+            turns: Vec<TurnRequest>,
+        }
+        let Turns { turns } = self.get(&format!("/v1/debates/{id}/turn-requests")).await?;
+        Ok(turns)
+    }
+
+    /// One of them.
+    pub async fn turn(&self, id: DebateId, turn: &str) -> Result<TurnRequest, CliError> {
+        self.get(&format!("/v1/debates/{id}/turn-requests/{}", encoded(turn))).await
+    }
+
+    /// Answers one of them.
+    pub async fn answer_turn(&self, id: DebateId, turn: &str, text: &str) -> Result<(), CliError> {
+        self.act(id, &format!("turn-requests/{}", encoded(turn)), &json!({ "text": text })).await.map(drop)
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
@@ -189,6 +218,32 @@ impl Remote {
         CliError::failed(format!("{} does not answer: {}", self.base, on_one_line(&why)))
             .hint("is the server running there? `rebut serve` starts one")
     }
+}
+
+/// So many debates come in a page at most.
+const MOST_IN_PAGE: usize = 100;
+
+/// What stands behind the question mark of a list. What came from the server goes back to it as it is.
+fn query(filter: &Filter, left: usize, cursor: Option<&str>) -> String {
+    let limit = left.min(MOST_IN_PAGE).to_string();
+    let rows = [
+        ("limit", Some(limit.as_str())),
+        ("status", filter.status.map(Status::as_str)),
+        ("format", filter.format.as_deref()),
+        ("q", filter.topic.as_deref()),
+        ("prefix", filter.prefix.as_deref()),
+        ("cursor", cursor),
+    ];
+    let given = rows.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", encoded(value?))));
+    given.collect::<Vec<_>>().join("&")
+}
+
+/// What means something in an address.
+const MEANT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A text as one part of an address.
+fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, MEANT).to_string()
 }
 
 /// The token: from the environment, from a file, or from the one that a server of this machine wrote.
@@ -232,12 +287,15 @@ fn problem(status: StatusCode, body: &[u8]) -> CliError {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Problem {
+        #[serde(rename = "type")]
+        kind: String,
         detail: String,
         hint: Option<String>,
     }
-    let Problem { detail, hint } = serde_json::from_slice(body).unwrap_or_default();
+    let Problem { kind, detail, hint } = serde_json::from_slice(body).unwrap_or_default();
     let message = if detail.is_empty() { format!("the server answered {status}") } else { detail };
     let error = match status.as_u16() {
+        _ if kind == "urn:rebut:no-model" => CliError::no_model(message).hint("whoever runs the server sees why with: rebut doctor"),
         400 | 403 | 404 | 409 | 422 => CliError::usage(message),
         401 => CliError::usage("the server does not know this key")
             .hint("put its token into REBUT_TOKEN, or name its file with --token-file FILE"),
@@ -272,78 +330,30 @@ fn session(card: Card) -> Session {
     }
 }
 
-type Bytes = Pin<Box<dyn Stream<Item = Result<Vec<u8>, reqwest::Error>> + Send>>;
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The events of one debate, one after the other. A connection that breaks is made anew, from the last event that was seen.
-pub struct Following {
-    remote: Remote,
-    id: DebateId,
-    seen: u64,
-    stream: Option<Bytes>,
-    rest: Vec<u8>,
-    waiting: VecDeque<Record>,
-    /// How often in a row nothing came.
-    tries: u32,
-}
-
-/// So often in a row a connection is made anew before the server counts as gone.
-const TRIES: u32 = 30;
-
-/// So long is waited in between.
-const BETWEEN: Duration = Duration::from_secs(1);
-
-impl Following {
-    /// The next event; `None` when the debate has ended or was left. May be dropped and asked again: nothing is lost.
-    pub async fn next(&mut self) -> Result<Option<Record>, CliError> {
-        loop {
-            if let Some(record) = self.waiting.pop_front() {
-                (self.seen, self.tries) = (record.seq, 0);
-                return Ok(Some(record));
-            }
-            let Some(stream) = &mut self.stream else {
-                if !self.connect().await? {
-                    return Ok(None);
-                }
-                continue;
-            };
-            match stream.next().await {
-                Some(Ok(piece)) => {
-                    self.rest.extend_from_slice(&piece);
-                    self.take_lines()?;
-                }
-                // Over, or broken: coming back tells which.
-                Some(Err(_)) | None => (self.stream, self.rest) = (None, Vec::new()),
-            }
+    #[test]
+    fn what_is_asked_of_a_list_is_an_address_whatever_it_says() {
+        let rows = [
+            (Filter::default(), usize::MAX, None, "limit=100"),
+            (Filter { prefix: Some("0a-".to_owned()), ..Filter::default() }, 2, None, "limit=2&prefix=0a-"),
+            (
+                Filter {
+                    status: Some(Status::Paused),
+                    format: Some("a&b=c".to_owned()),
+                    topic: Some("é #".to_owned()),
+                    ..Filter::default()
+                },
+                7,
+                Some("2026-01-01T00:00:00.000Z~0"),
+                "limit=7&status=paused&format=a%26b%3Dc&q=%C3%A9%20%23&cursor=2026-01-01T00%3A00%3A00.000Z~0",
+            ),
+        ];
+        for (filter, left, cursor, expected) in rows {
+            assert_eq!(query(&filter, left, cursor), expected);
         }
-    }
-
-    /// Whether there is more to come.
-    async fn connect(&mut self) -> Result<bool, CliError> {
-        if self.tries > 0 {
-            tokio::time::sleep(BETWEEN).await;
-        }
-        self.tries += 1;
-        let request = self.remote.request(Method::GET, &format!("/v1/debates/{}/events", self.id));
-        let request = request.header(header::ACCEPT, "text/event-stream").header("last-event-id", self.seen.to_string());
-        match self.remote.send(request).await {
-            Ok(response) if response.status() == StatusCode::NO_CONTENT => return Ok(false),
-            Ok(response) => self.stream = Some(Box::pin(response.bytes_stream().map(|piece| piece.map(|bytes| bytes.to_vec())))),
-            Err(error) if error.is_usage() || self.tries > TRIES => return Err(error),
-            Err(_) => {}
-        }
-        Ok(true)
-    }
-
-    /// Takes what lines are complete. An event is one line of JSON; what has no number is passing.
-    fn take_lines(&mut self) -> Result<(), CliError> {
-        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.rest.drain(..=end).collect();
-            let Some(data) = line.strip_prefix(b"data:") else { continue };
-            let value: Value = serde_json::from_slice(data.trim_ascii()).map_err(unreadable)?;
-            if value.get("seq").is_some() {
-                self.waiting.push_back(Envelope::deserialize(value).map_err(unreadable)?.into_record());
-            }
-        }
-        Ok(())
+        assert_eq!(encoded("recommend/effort 2"), "recommend%2Feffort%202");
     }
 }

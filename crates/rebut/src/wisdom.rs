@@ -128,8 +128,8 @@ fn read(app: &App) -> KeptVectors {
 
 /// Keeps them. What cannot be written is asked for again.
 fn keep(app: &App, kept: &KeptVectors) {
-    let written = serde_json::to_string(kept).map_err(std::io::Error::other).and_then(|text| app.place.keep_vectors(&text));
-    if let Err(error) = written {
-        eprintln!("{} could not be written: {error}", app.place.vectors().display());
+    let text = serde_json::to_string(kept).map_err(|error| CliError::failed(error.to_string()));
+    if let Err(error) = text.and_then(|text| app.place.keep_vectors(&text)) {
+        eprintln!("{error}");
     }
 }

@@ -31,6 +31,9 @@ const LONGEST_WAIT: u64 = 60;
 const CURSOR: &str = "^(20[0-9]{2}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))\
     |20([02468][048]|[13579][26])-02-29)T([01][0-9]|2[0-3])(:[0-5][0-9]){2}[.][0-9]{3}Z~[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$";
 
+/// The form of the beginning of an id.
+const PREFIX: &str = "^[0-9a-f-]{1,36}$";
+
 /// A debate in a list.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DebateCard {
@@ -128,6 +131,9 @@ pub struct ListQuery {
     format: Option<String>,
     /// Only with these words in the topic.
     q: Option<String>,
+    /// Only ids that begin so.
+    #[schemars(regex(pattern = PREFIX))]
+    prefix: Option<String>,
     /// At most so many.
     #[schemars(range(min = 1, max = 100))]
     limit: Option<usize>,
@@ -278,9 +284,12 @@ pub async fn list(call: Call) -> Result<Response, Problem> {
     if !(1..=100).contains(&limit) {
         return Err(Problem::bad_request("`limit` is 1 to 100"));
     }
+    if query.prefix.as_deref().is_some_and(|prefix| !is_prefix(prefix)) {
+        return Err(Problem::bad_request("`prefix` is the beginning of an id: digits, letters from a to f, dashes"));
+    }
     let after = query.cursor.as_deref().map(|cursor| place(cursor).ok_or_else(|| Problem::bad_request("`cursor` is the `next` of a page")));
     let filter = Filter {
-        prefix: None,
+        prefix: query.prefix,
         status: query.status,
         format: query.format,
         by: Some(call.key()?.owner.clone()),
@@ -293,6 +302,10 @@ pub async fn list(call: Call) -> Result<Response, Problem> {
     sessions.truncate(limit);
     let next = sessions.last().filter(|_| has_more).map(|last| format!("{}~{}", last.created_at, last.id));
     json(&DebateList { debates: sessions.iter().map(card).collect(), next })
+}
+
+fn is_prefix(text: &str) -> bool {
+    (1..=36).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-'))
 }
 
 /// The place a cursor names.
@@ -351,7 +364,9 @@ pub async fn results(call: Call) -> Result<Response, Problem> {
 
 /// Removes a debate.
 pub async fn remove(call: Call) -> Result<Response, Problem> {
-    call.server.desk.remove(call.id()?).await?;
+    let id = call.id()?;
+    call.server.desk.remove(id).await?;
+    call.server.front.forget_debate(id).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

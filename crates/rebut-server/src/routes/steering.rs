@@ -1,11 +1,11 @@
-//! What people do to a debate: note, answer, cancel, pause, resume, fork.
+//! What people do to a debate: note, answer, mark, redact, cancel, pause, resume, fork.
 
 use super::{
     debates::{card_of, header_value},
     json,
 };
 use crate::{
-    body::object,
+    body::{number, object},
     door::Call,
     front::{Change, Forked, NewLimits},
     problem::Problem,
@@ -16,9 +16,12 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use rebut_engine::{DebateId, Fork, event::HumanAnswered};
+use rebut_engine::{
+    DebateId, Fork,
+    event::{HumanAnswered, HumanMarked},
+};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -36,7 +39,7 @@ pub struct Note {
     text: String,
 }
 
-/// A choice after a contested end.
+/// An option: the choice after a contested end, or what turned out right.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
@@ -45,6 +48,26 @@ pub struct Answer {
     /// Why.
     #[serde(default)]
     reason: String,
+}
+
+/// An event whose text goes.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Redaction {
+    /// Its number in the journal.
+    #[serde(deserialize_with = "number")]
+    #[schemars(range(min = 1))]
+    seq: u64,
+    /// Why.
+    #[schemars(length(min = 1), regex(pattern = r"\S"))]
+    reason: String,
+}
+
+/// What a text that was taken out leaves to do.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Redacted {
+    /// Events that still quote it, by number.
+    quoting: Vec<u64>,
 }
 
 /// Why something is done.
@@ -94,6 +117,25 @@ pub async fn answer(call: Call) -> Result<Response, Problem> {
     let by = call.key()?.name.clone();
     let option = call.server.desk.answer(call.id()?, &option, &reason, &by).await?;
     json(&HumanAnswered { option, reason, by })
+}
+
+/// Says which option turned out right.
+pub async fn mark(call: Call) -> Result<Response, Problem> {
+    let Answer { option, reason } = crate::body::parse(&call.body)?;
+    let by = call.key()?.name.clone();
+    let option = call.server.desk.mark(call.id()?, &option, &reason, &by).await?;
+    json(&HumanMarked { option, reason, by })
+}
+
+/// Takes the text of an event out for good.
+pub async fn redact(call: Call) -> Result<Response, Problem> {
+    let Redaction { seq, reason } = crate::body::parse(&call.body)?;
+    if reason.trim().is_empty() {
+        return Err(Problem::unprocessable("a text that goes for good goes for a `reason`"));
+    }
+    let quoting = call.server.desk.redact(call.id()?, seq, &reason, &call.key()?.name).await?;
+    call.server.front.forget_text().await?;
+    json(&Redacted { quoting })
 }
 
 /// Ends a debate.

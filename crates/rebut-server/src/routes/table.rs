@@ -10,7 +10,7 @@ use crate::{
 };
 use rebut_engine::{
     audit::Audit,
-    event::{GateDecided, HumanAnswered},
+    event::{GateDecided, HumanAnswered, HumanMarked},
     facts::CodeRecorded,
     policy::PolicyInsights,
     report::Document,
@@ -222,6 +222,16 @@ pub const ROUTES: &[Route] = &[
         body: carries::<steering::Answer>(),
         replies: &[Reply::json::<HumanAnswered>(200, "The answer.")],
         ..act(Approver, "/v1/debates/{id}/answer", "answer", "Chooses after a contested end.", go!(steering::answer))
+    },
+    Route {
+        body: carries::<steering::Answer>(),
+        replies: &[Reply::json::<HumanMarked>(200, "What was recorded.")],
+        ..act(Approver, "/v1/debates/{id}/mark", "markDebate", "Says which option turned out right.", go!(steering::mark))
+    },
+    Route {
+        body: carries::<steering::Redaction>(),
+        replies: &[Reply::json::<steering::Redacted>(200, "The text is gone; the journal says so.")],
+        ..act(Admin, "/v1/debates/{id}/redact", "redactEvent", "Takes the text of an event out for good.", go!(steering::redact))
     },
     Route {
         body: may_carry::<steering::Reason>(),

@@ -13,7 +13,8 @@ fn body(path: &str) -> Value {
         "reject" => json!({ "reason": "no" }),
         "decision" => json!({ "approved": true }),
         "notes" | "{turn}" => json!({ "text": "look" }),
-        "answer" => json!({ "option": "A" }),
+        "answer" | "mark" => json!({ "option": "A" }),
+        "redact" => json!({ "seq": 1, "reason": "private" }),
         "fork" => json!({ "at": "end" }),
         _ => Value::Null,
     }
@@ -57,6 +58,19 @@ async fn a_foreign_debate_is_not_there() {
     for query in ["", "?q=Offline", "?status=running", "?format=gated"] {
         assert_eq!(listed("bob-admin", query).await, Some(0), "{query}");
     }
+    let begins = |token: &'static str, prefix: String| {
+        let house = &house;
+        async move { house.get(token, &format!("/v1/debates?limit=2&prefix={prefix}")).await }
+    };
+    for prefix in [mine.short(), mine.to_string()] {
+        let found = begins("alice-viewer", prefix.clone()).await.json();
+        assert_eq!(found["debates"][0]["id"], json!(mine), "{prefix}");
+        assert_eq!(begins("bob-admin", prefix).await.json()["debates"], json!([]), "a prefix finds nothing of others");
+    }
+    assert_eq!(begins("alice-viewer", unknown.to_string()).await.json()["debates"], json!([]));
+    for odd in [String::new(), "%25".to_owned(), mine.short().to_uppercase() + "G", "0".repeat(37)] {
+        assert_eq!(begins("alice-viewer", odd.clone()).await.status, 400, "{odd:?}");
+    }
 }
 
 /// What a role may not do is refused before anything is looked at; what it may is not.
@@ -74,7 +88,7 @@ async fn roles_bound_every_route() {
         let expected = match (method, path) {
             ("POST", "/v1/voting/tally" | "/v1/estimates" | "/v1/session") | ("DELETE", "/v1/session") => Role::Viewer,
             ("GET", _) => Role::Viewer,
-            (_, path) if ["approve", "reject", "decision", "notes", "answer", "{turn}"].iter().any(|end| path.ends_with(end)) => {
+            (_, path) if ["approve", "reject", "decision", "notes", "answer", "mark", "{turn}"].iter().any(|end| path.ends_with(end)) => {
                 Role::Approver
             }
             _ => Role::Admin,

@@ -52,6 +52,34 @@ async fn a_debate_is_noted_cancelled_and_removed() {
     assert_eq!(house.get("alice-viewer", &at("status")).await.status, 404);
 }
 
+#[tokio::test]
+async fn a_text_is_taken_out_once_and_by_whoever_may() {
+    let house = House::with("contested", Settings::default()).await;
+    let id = house.run().await;
+    let at = |verb: &str| format!("/v1/debates/{id}/{verb}");
+    let records = house.desk.records(id).await.expect("a journal");
+    let said = records.iter().find(|record| record.kind == "turn.completed").expect("a reply").seq;
+    let rows = [
+        ("alice-approver", json!({ "seq": said, "reason": "private" }), 403),
+        ("bob-admin", json!({ "seq": said, "reason": "private" }), 404),
+        ("alice-admin", json!({ "seq": said, "reason": " " }), 422),
+        ("alice-admin", json!({ "seq": said }), 422),
+        ("alice-admin", json!({ "seq": null, "reason": "private" }), 422),
+        ("alice-admin", json!({ "seq": 1, "reason": "private" }), 422),
+        ("alice-admin", json!({ "seq": 9999, "reason": "private" }), 422),
+        ("alice-admin", json!({ "seq": said, "reason": "private" }), 200),
+        ("alice-admin", json!({ "seq": said, "reason": "private" }), 409),
+    ];
+    for (token, body, status) in rows {
+        let answer = house.ask(token, "POST", &at("redact"), &body).await;
+        assert_eq!(answer.status, status, "{token} {body}: {}", answer.body);
+    }
+    let audit = house.get("alice-viewer", &at("audit")).await.json();
+    assert_eq!((&audit["ok"], &audit["redacted"]), (&json!(true), &json!([said])), "{audit}");
+    let announced = house.desk.records(id).await.expect("a journal").pop().expect("its last event");
+    assert!(announced.kind == "event.redacted" && announced.data.contains("alice-admin"), "who did it is who asked: {}", announced.data);
+}
+
 /// Left at its gate, gone on with; a watcher that came back after the pause is told to stay away, one after the resumption sees the rest.
 #[tokio::test]
 async fn a_debate_is_paused_and_resumed() {
@@ -82,6 +110,12 @@ async fn a_contested_debate_is_answered_once_and_forked() {
     assert_eq!(first.json(), json!({ "option": "B", "reason": "field trip", "by": "alice-approver" }));
     let late = house.ask("alice-admin", "POST", &at("answer"), &json!({ "option": "A" })).await;
     assert_eq!((late.status, &late.json()["answer"]), (409, &first.json()), "the first answer stands");
+    for option in ["b", "A"] {
+        let marked = house.ask("alice-approver", "POST", &at("mark"), &json!({ "option": option, "reason": "seen" })).await;
+        let said = json!({ "option": option.to_uppercase(), "reason": "seen", "by": "alice-approver" });
+        assert_eq!(marked.json(), said, "it may be said again; who says it is who asks");
+    }
+    assert_eq!(house.ask("alice-approver", "POST", &at("mark"), &json!({ "option": "Z" })).await.status, 422);
     let rows = [
         (json!({ "at": "never" }), 422),
         (json!({ "at": "end", "models": { "risk": "other:model" } }), 422),

@@ -23,7 +23,7 @@ pub fn asks_for_a_hook(words: impl IntoIterator<Item = String>) -> bool {
     while let Some(word) = words.next() {
         match word.as_str() {
             // Flags of every command that have a value.
-            "--data" | "--config" | "--color" => drop(words.next()),
+            "--data" | "--config" | "--server" | "--token-file" | "--color" => drop(words.next()),
             flag if flag.starts_with('-') => {}
             command => return command == "hook",
         }

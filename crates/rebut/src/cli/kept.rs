@@ -149,6 +149,23 @@ pub struct AnswerArgs {
     pub reason: String,
 }
 
+/// Arguments of `turns`.
+#[derive(Args, Debug)]
+pub struct TurnsArgs {
+    /// Which debate
+    #[command(flatten)]
+    pub id: IdArg,
+    /// The turn to answer, e.g. `recommend/effort`; without one, all that wait are listed
+    #[arg(value_name = "TURN")]
+    pub turn: Option<String>,
+    /// The answer, JSON of the form that the turn asks for: a file, or `-`. Without it you are asked at the terminal
+    #[arg(long, value_name = "FILE", requires = "turn")]
+    pub reply: Option<PathBuf>,
+    /// Print JSON: what is asked, and the form of the reply
+    #[arg(long, conflicts_with = "reply")]
+    pub json: bool,
+}
+
 /// Arguments of `mark`.
 #[derive(Args, Debug)]
 pub struct MarkArgs {

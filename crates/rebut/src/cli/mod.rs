@@ -168,6 +168,8 @@ pub enum Command {
     Reject(GateArgs),
     /// Choose after a contested debate
     Answer(AnswerArgs),
+    /// List turns that wait for a person at a server, or answer one
+    Turns(TurnsArgs),
     /// Say which option turned out right, so that weights can be learned
     Mark(MarkArgs),
     /// Show how often each voter was right, and what its vote would count

@@ -3,17 +3,20 @@
 use super::{
     baseline,
     begin::{self, Prepared, Wanted},
-    follow, voters,
+    case::{self, Case},
+    follow,
+    places::{of_run, refuse},
+    voters,
 };
 use crate::{
     afterwards::Afterwards,
     app::App,
     cli::{AskArgs, GlobalArgs, Weighing},
     context,
+    debates::Debates,
     error::CliError,
     output,
     paint::Paint,
-    replacing,
 };
 use rebut_engine::{
     agent::Agent,
@@ -33,33 +36,45 @@ use std::{
 };
 
 /// `rebut decide`, `single`, `poll` and `society`.
-pub async fn ask(format: &str, global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
-    let app = App::open(global, &settings(format, &args)?)?;
+pub async fn ask(format: &'static str, global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
+    let flags = [
+        ("--weights", args.weights.is_some(), "what votes count is learned from debates of this machine, for judges that are known here"),
+        ("--baseline", args.baseline.is_some(), "the arm is tied to its debate on this machine; ask `rebut poll` the same question there"),
+    ];
+    refuse(global, &[&of_run(&args.run)[..], &flags].concat())?;
+    let set = settings(format, &args)?;
+    let app = case::open(global, &set)?;
     output::check_files(&args.run.output, format)?;
     let (input, feature_dir) = input(&args, &app).await?;
-    if let Some(dir) = &feature_dir {
-        replacing::check_dir(&output::judges_dir(dir))?;
+    let baseline = args.baseline.map(|arm| arm.format().to_owned());
+    let after = Afterwards { feature_dir, baseline, ..Afterwards::of(&args.run.output) };
+    let case = Case { format, input: begin::value(&input)?, set, run: args.run.clone(), after };
+    match (args.weights, args.baseline) {
+        (None, None) => case.hold(&app).await,
+        _ => hold_compared(&app, case, &args).await,
     }
+}
+
+/// Holds a debate here whose votes are weighed, or that is compared with an arm.
+async fn hold_compared(app: &App, case: Case, args: &AskArgs) -> Result<u8, CliError> {
+    let Case { format, input, run, after, .. } = case;
     let mut config = app.config.format(format)?;
     let registry = Arc::new(app.registry()?);
-    let input = begin::value(&input)?;
-    let panel = begin::cast(&app, &registry, Wanted { format, input: &input, config: &config, panel: &args.run.panel }).await?;
-    weigh(&app, &args, format, &mut config, &panel.agents).await?;
-    let prepared = Prepared::new(&app, registry, &args.run, (format, &input, &config), panel)?;
-    if let Some(code) = prepared.foresee(&app, &args.run).await? {
+    let panel = begin::cast(app, &registry, Wanted { format, input: &input, config: &config, panel: &run.panel }).await?;
+    weigh(app, args, format, &mut config, &panel.agents).await?;
+    let prepared = Prepared::new(app, registry, &run, (format, &input, &config), panel)?;
+    if let Some(code) = prepared.foresee(app, &run).await? {
         return Ok(code);
     }
-    let desk = prepared.desk(&app).await?;
+    after.check(format)?;
+    let desk = prepared.desk(app).await?;
     let start = prepared.start;
-    let output = &args.run.output;
-    let baseline = args.baseline.map(|arm| arm.format().to_owned());
-    let after = Afterwards { feature_dir, baseline, ..Afterwards::of(output) };
-    let running = after.start(&app, &desk, start.clone()).await?;
+    let running = after.start(app, &desk, start.clone()).await?;
     let (id, code) = match args.baseline {
-        None => (running.id, follow::follow(&app, &desk, running, output).await?),
-        Some(arm) => baseline::compare(&app, &desk, running, start, arm, output).await?,
+        None => (running.id, follow::follow(app, &desk, running, &run.output).await?),
+        Some(arm) => baseline::compare(app, &desk, running, start, arm, &run.output).await?,
     };
-    after.finish(&app, &desk, id, code).await
+    after.finish(app, &(&desk).into(), id, code).await
 }
 
 /// Writes each judge's words into the feature's directory.
@@ -80,7 +95,7 @@ async fn weigh(app: &App, args: &AskArgs, format: &str, config: &mut Value, agen
     let weights = match wanted {
         Weighing::Equal => Weights::default(),
         Weighing::Learned => {
-            let (weights, line) = voters::learned(&app.desk().await?, agents).await?;
+            let (weights, line) = voters::learned(&Debates::open(app).await?, agents).await?;
             if !app.global.quiet {
                 eprintln!("{}", Paint::stderr(app.global.color).faint(&line));
             }
@@ -196,8 +211,8 @@ pub fn checked(input: &Value) -> Result<Input, CliError> {
 
 /// The input of a further question: the options of an earlier debate, and what was known and said there.
 async fn followed(app: &App, id: &str) -> Result<Input, CliError> {
-    let desk = app.desk().await?;
-    let view = desk.view(desk.find(id).await?.id).await?;
+    let debates = Debates::open(app).await?;
+    let view = debates.view(debates.find(id).await?).await?;
     let started = view.started.as_ref().ok_or_else(|| CliError::usage(format!("debate {id} has no beginning")))?;
     let earlier = Input::parse(&started.input).map_err(CliError::usage)?;
     // What was answered freely was never an option.

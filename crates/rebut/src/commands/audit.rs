@@ -2,14 +2,17 @@
 
 use super::keep::read_damaged;
 use crate::{
-    app::{App, user},
+    app::App,
     cli::{AuditCommand, GlobalArgs, RedactArgs, VerifyArgs},
+    debates::Debates,
     error::CliError,
     output,
     paint::Paint,
 };
 use rebut_engine::{
+    DebateId,
     audit::{self, Audit, Problem, ProblemKind},
+    portable::Portable,
     record::Hash,
     store::Filter,
 };
@@ -26,19 +29,17 @@ async fn verify(global: &GlobalArgs, args: VerifyArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     let trusted = app.place.trusted()?;
     let mut audits = Vec::new();
-    match args.what.as_deref() {
-        Some(what) => audits.push(match read_damaged(what)? {
-            Some((file, announced)) => audit::verify_file(&file, announced, &trusted),
-            None => {
-                let desk = app.desk().await?;
-                let id = desk.find(what).await?.id;
-                desk.verify(id, &trusted).await?
-            }
-        }),
+    match args.what.as_deref().map(|what| Ok::<_, CliError>((what, read_damaged(what)?))).transpose()? {
+        Some((_, Some((file, announced)))) => audits.push(audit::verify_file(&file, announced, &trusted)),
+        Some((what, None)) => {
+            let debates = Debates::open(&app).await?;
+            let id = debates.find(what).await?;
+            audits.push(audited(&app, &debates, id, &trusted).await?);
+        }
         None => {
-            let desk = app.desk().await?;
-            for session in desk.sessions(&Filter::default()).await? {
-                audits.push(desk.verify(session.id, &trusted).await?);
+            let debates = Debates::open(&app).await?;
+            for session in debates.sessions(&Filter::default()).await? {
+                audits.push(audited(&app, &debates, session.id, &trusted).await?);
             }
         }
     }
@@ -55,6 +56,45 @@ async fn verify(global: &GlobalArgs, args: VerifyArgs) -> Result<u8, CliError> {
         }
     }
     Ok(u8::from(audits.iter().any(|audit| !audit.ok)))
+}
+
+/// The audit of a debate. One at a server is checked here where its seals are of keys that are trusted here; else it is the server's own word, and that
+/// is said.
+async fn audited(app: &App, debates: &Debates, id: DebateId, trusted: &[String]) -> Result<Audit, CliError> {
+    let remote = match debates {
+        Debates::Here(desk) => return Ok(desk.verify(id, trusted).await?),
+        Debates::There(remote) => remote,
+    };
+    let says = |what: &str| {
+        if !app.global.quiet {
+            eprintln!("{}: {what}", id.short());
+        }
+    };
+    let journal = Portable::parse_uncounted(&debates.journal(id).await?);
+    let Some((file, announced)) = journal.ok().filter(|(file, _)| file.debate == id) else {
+        says("what the server sends is no journal of this debate; this is what it says itself of the one it has");
+        return remote.audit(id).await;
+    };
+    let keys: Vec<String> = file.checkpoints.iter().map(|checkpoint| checkpoint.key.clone()).collect();
+    match keys.iter().find(|key| !trusted.contains(key)) {
+        None => {
+            says("checked here");
+            Ok(audit::verify_file(&file, announced, trusted))
+        }
+        Some(key) => {
+            // Whoever sealed it, the chain must hold.
+            let chain = audit::verify_file(&file, announced, &keys);
+            if !chain.ok {
+                says("checked here");
+                return Ok(chain);
+            }
+            says(&format!(
+                "the chain was checked here, the seals are the server's own word: {key} is not trusted here \
+                 (compare it with its owner, then write it into trusted.keys in the data folder)"
+            ));
+            remote.audit(id).await
+        }
+    }
 }
 
 fn check_head(audit: &mut Audit, head: &str) -> Result<(), CliError> {
@@ -89,10 +129,12 @@ fn report(audit: &Audit, paint: Paint) -> String {
 
 async fn redact(global: &GlobalArgs, args: RedactArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let desk = app.desk().await?;
-    let id = desk.find(&args.id.id).await?.id;
-    let quoting = desk.redact(id, args.seq, &args.reason, &user()).await?;
-    app.place.forget_vectors()?;
+    let debates = Debates::open(&app).await?;
+    let id = debates.find(&args.id.id).await?;
+    let quoting = debates.redact(id, args.seq, &args.reason).await?;
+    if matches!(debates, Debates::Here(_)) {
+        app.place.forget_vectors()?;
+    }
     eprintln!("event {} of {} is redacted; exports made earlier still hold it", args.seq, id.short());
     if !quoting.is_empty() {
         let events = quoting.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");

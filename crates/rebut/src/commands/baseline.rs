@@ -68,9 +68,9 @@ pub async fn compare(
     } else if let (Some(arm), Some(baseline), false) = (&compared, &baseline, args.stream_json) {
         output::print(&text::arms::comparison(&debate, arm, baseline.agrees, paint))?;
     }
-    output::files(desk, &debate, args).await?;
+    output::files(&desk.into(), &debate, args).await?;
     if outcome.outcome == Ending::Contested && !args.json && !args.stream_json {
-        follow::offer_choice(app, desk, &debate, &mut interrupts).await?;
+        follow::offer_choice(app, &desk.into(), &debate, &mut interrupts).await?;
     }
     Ok((id, follow::exit_code(outcome.outcome, args)))
 }

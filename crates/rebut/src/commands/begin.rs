@@ -103,8 +103,7 @@ impl Prepared {
         (format, input, config): (&str, &Value, &Value),
         panel: panel::Panel,
     ) -> Result<Self, CliError> {
-        let approval = run.approve_within.map(|span| span.0);
-        let budget = Budget { approval, ..Budget::new(&run.budget, &app.config.budget) };
+        let budget = Budget::of_run(run, &app.config.budget);
         let wanted = Wanted { format, input, config, panel: &run.panel };
         let start = start(wanted, panel.agents, budget, run.seed, user())?;
         Ok(Self { start, models: registry.clone(), registry, budget, chosen: panel.chosen })

@@ -2,8 +2,9 @@
 
 use super::{
     ask::setting_of,
-    begin::{self, Prepared},
-    follow,
+    begin,
+    case::{self, Case},
+    places::{of_run, refuse},
 };
 use crate::{
     afterwards::Afterwards,
@@ -15,48 +16,50 @@ use crate::{
     output, panel,
     workspace::{Pinned, Workspace},
 };
-use rebut_engine::{clean::on_one_line, family::family_of, formats::challenge};
-use rebut_models::Registry;
-use std::{
-    path::{Component, Path, PathBuf},
-    sync::Arc,
+use rebut_engine::{
+    clean::on_one_line,
+    family::family_of,
+    formats::challenge::{FORMAT, Input},
 };
+use rebut_models::Registry;
+use std::path::{Component, Path, PathBuf};
 
 /// The roles when nobody says otherwise; the first proposes.
 const ROLES: [&str; 4] = ["proposer", "architect", "operator", "adversary"];
 
 /// `rebut challenge`.
 pub async fn run(global: &GlobalArgs, args: ChallengeArgs) -> Result<u8, CliError> {
-    let app = App::open(global, &settings(&args)?)?;
-    output::check_files(&args.run.output, "challenge")?;
+    let workspace =
+        ("--debates", args.debates.is_some(), "a workspace is kept where the debate is held, and no request names a place there");
+    refuse(global, &[&of_run(&args.run)[..], &[workspace]].concat())?;
+    let set = settings(&args)?;
+    let app = case::open(global, &set)?;
+    output::check_files(&args.run.output, FORMAT.name)?;
     let input = input(&args, &app)?;
-    let config = app.config.format(challenge::FORMAT.name)?;
-    let registry = Arc::new(app.registry()?);
-    let panel = cast(&app, &registry, &args.run.panel).await?;
-    let mut prepared = Prepared::new(&app, registry, &args.run, (challenge::FORMAT.name, &begin::value(&input)?, &config), panel)?;
-    if let Some(code) = prepared.foresee(&app, &args.run).await? {
-        return Ok(code);
-    }
     let after = Afterwards::of(&args.run.output);
-    if args.no_workspace {
-        let desk = prepared.desk(&app).await?;
-        let running = after.start(&app, &desk, prepared.start).await?;
-        let id = running.id;
-        let code = follow::follow(&app, &desk, running, &args.run.output).await?;
-        return after.finish(&app, &desk, id, code).await;
+    let case = Case { format: FORMAT.name, input: begin::value(&input)?, set, run: args.run.clone(), after };
+    match args.no_workspace || global.server.is_some() {
+        true => case.hold(&app).await,
+        false => hold_in_workspace(&app, case, &input, &debates(&args, &app)).await,
     }
-    let workspace = Workspace::create(&debates(&args, &app), &input)?;
+}
+
+/// Holds a challenge here that keeps its files in a directory of its own below this one.
+async fn hold_in_workspace(app: &App, case: Case, input: &Input, below: &Path) -> Result<u8, CliError> {
+    let Some(mut prepared) = case.prepare(app).await? else { return Ok(0) };
+    let Case { run, after, .. } = case;
+    let workspace = Workspace::create(below, input)?;
     prepared.start.input["workspace"] = workspace.pinned(&app.project()).into();
     prepared.models = workspace.guarded(prepared.models, &Pinned { agents: &prepared.start.agents, config: &prepared.start.config });
-    let started = match prepared.desk(&app).await {
-        Ok(desk) => after.start(&app, &desk, prepared.start).await.map(|running| (desk, running)),
+    let started = match prepared.desk(app).await {
+        Ok(desk) => after.start(app, &desk, prepared.start).await.map(|running| (desk, running)),
         Err(error) => Err(error),
     };
     match started {
         Ok((desk, running)) => {
             let id = running.id;
-            let code = workspace.follow(&app, &desk, running, &args.run.output).await?;
-            after.finish(&app, &desk, id, code).await
+            let code = workspace.follow(app, &desk, running, &run.output).await?;
+            after.finish(app, &(&desk).into(), id, code).await
         }
         Err(error) => {
             workspace.discard()?;
@@ -70,13 +73,13 @@ fn settings(args: &ChallengeArgs) -> Result<Vec<String>, CliError> {
     let typed = [("rounds", args.rounds.map(u64::from)), ("timeout", args.timeout)];
     for (flag, value) in typed {
         if let Some(value) = value {
-            set.push(format!("challenge.{}={value}", setting_of(flag, challenge::FORMAT.name)?));
+            set.push(format!("challenge.{}={value}", setting_of(flag, FORMAT.name)?));
         }
     }
     Ok(set)
 }
 
-fn input(args: &ChallengeArgs, app: &App) -> Result<challenge::Input, CliError> {
+fn input(args: &ChallengeArgs, app: &App) -> Result<Input, CliError> {
     if args.topic.trim().is_empty() {
         return Err(CliError::usage("what is the topic?").hint("rebut challenge \"Use Redis for sessions\" -c notes.md"));
     }
@@ -84,7 +87,7 @@ fn input(args: &ChallengeArgs, app: &App) -> Result<challenge::Input, CliError> 
     for (path, why) in &gathered.left_out {
         eprintln!("left out {}: {why}", path.display());
     }
-    Ok(challenge::Input { topic: args.topic.clone(), context: gathered.text, workspace: String::new() })
+    Ok(Input { topic: args.topic.clone(), context: gathered.text, workspace: String::new() })
 }
 
 fn debates(args: &ChallengeArgs, app: &App) -> PathBuf {

@@ -6,6 +6,7 @@ mod history;
 use crate::{
     app::App,
     cli::{CodeArgs, GlobalArgs},
+    debates::Debates,
     error::CliError,
     git::branch::Plan,
     output,
@@ -24,9 +25,9 @@ use std::{io::IsTerminal, path::Path, sync::Arc};
 /// `rebut code`.
 pub async fn run(global: &GlobalArgs, args: CodeArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let desk = app.desk().await?;
-    let id = desk.find(&args.id.id).await?.id;
-    let records = desk.records(id).await?;
+    let debates = Debates::open(&app).await?;
+    let id = debates.find(&args.id.id).await?;
+    let records = debates.records(id).await?;
     let (view, versions) = (View::of(&records), versions::all(&records));
     if view.code.is_empty() {
         let message = format!("debate {} has no code in its record", id.short());

@@ -1,22 +1,23 @@
 //! `rebut evaluate`: from an idea on disk to a debate about it, and what is written beside the idea.
 
 use super::{
-    begin::{self, Prepared, Wanted},
-    follow,
+    begin::{self, Wanted},
+    case::{self, Case},
+    places::{of_run, refuse},
 };
 use crate::{
     afterwards::Afterwards,
     app::App,
     cli::{EvaluateArgs, Form, GlobalArgs, PanelArgs},
+    debates::Debates,
     error::CliError,
     idea, output,
     paint::Paint,
     panel::Panel,
-    replacing::{self, replace},
+    replacing::replace,
     roles,
 };
 use rebut_engine::{
-    Desk,
     agent::Agent,
     clean::on_one_line,
     family::family_of,
@@ -31,31 +32,17 @@ use std::{collections::BTreeSet, path::Path, sync::Arc};
 /// `rebut evaluate`.
 pub async fn run(global: &GlobalArgs, args: EvaluateArgs) -> Result<u8, CliError> {
     check_flags(&args)?;
-    let app = App::open(global, &args.run.panel.set)?;
-    output::check_files(&args.run.output, "evaluate")?;
+    refuse(global, &of_run(&args.run))?;
+    let set = args.run.panel.set.clone();
+    let app = case::open(global, &set)?;
+    output::check_files(&args.run.output, FORMAT.name)?;
     let idea = idea::read(&args, &app.config.deny)?;
     if !global.quiet {
         let paint = Paint::stderr(global.color);
         idea.remarks.iter().for_each(|remark| eprintln!("{}", paint.faint(remark)));
     }
-    let config = app.config.format(FORMAT.name)?;
-    let registry = Arc::new(app.registry()?);
-    let input = begin::value(&idea.input)?;
-    let panel =
-        begin::cast(&app, &registry, Wanted { format: FORMAT.name, input: &input, config: &config, panel: &args.run.panel }).await?;
-    let prepared = Prepared::new(&app, registry, &args.run, (FORMAT.name, &input, &config), panel)?;
-    if let Some(code) = prepared.foresee(&app, &args.run).await? {
-        return Ok(code);
-    }
-    if let Some(dir) = &idea.analysis {
-        replacing::check_dir(dir)?;
-    }
-    let desk = prepared.desk(&app).await?;
     let after = Afterwards { analysis: idea.analysis, least: args.fail_on, ..Afterwards::of(&args.run.output) };
-    let running = after.start(&app, &desk, prepared.start).await?;
-    let id = running.id;
-    let code = follow::follow(&app, &desk, running, &args.run.output).await?;
-    after.finish(&app, &desk, id, code).await
+    Case { format: FORMAT.name, input: begin::value(&idea.input)?, set, run: args.run, after }.hold(&app).await
 }
 
 fn check_flags(args: &EvaluateArgs) -> Result<(), CliError> {
@@ -119,11 +106,11 @@ fn seat_fairly(agents: &mut [Agent]) {
 }
 
 /// Writes the transcript and the whole result, also when topics were skipped or a limit was met.
-pub async fn write(app: &App, desk: &Desk, view: &View, dir: &Path) -> Result<(), CliError> {
+pub async fn write(app: &App, debates: &Debates, view: &View, dir: &Path) -> Result<(), CliError> {
     let files = [("debate.md", Form::Markdown), ("debate.json", Form::Json)];
     for (name, form) in files {
         // The folder may come from somebody else: no link in it is followed.
-        let (file, text) = (dir.join(name), output::render(desk, view, form).await?);
+        let (file, text) = (dir.join(name), output::render(debates, view, form).await?);
         replace(&file, text.as_bytes())?;
     }
     if !app.global.quiet {

@@ -1,6 +1,6 @@
 //! Following a run: progress, interruption, result, exit code. Every command that runs a debate ends here.
 
-use crate::{app::App, cli::OutputArgs, error::CliError, live::Progress, output, telemetry, text};
+use crate::{app::App, cli::OutputArgs, debates::Debates, error::CliError, live::Progress, output, telemetry, text};
 use rebut_engine::{
     DebateId, Desk, Running,
     clean::json_for_terminal,
@@ -21,20 +21,38 @@ pub async fn follow(app: &App, desk: &Desk, running: Running, args: &OutputArgs)
     let Some((view, outcome)) = to_the_end(app, desk, running, args, &mut interrupts).await? else {
         return Ok(Ending::Cancelled.exit_code());
     };
-    output::result(desk, &view, args, app).await?;
-    if let Some(command) = app.go_on(&view).filter(|_| args.json || args.stream_json) {
+    conclude(app, &desk.into(), &view, &outcome, args, &mut interrupts).await
+}
+
+/// Prints the result of a debate that has ended and what can be typed now, and gives the exit code: wherever it was held.
+pub async fn conclude(
+    app: &App,
+    debates: &Debates,
+    view: &View,
+    outcome: &Outcome,
+    args: &OutputArgs,
+    interrupts: &mut Interrupts,
+) -> Result<u8, CliError> {
+    output::result(debates, view, args, app).await?;
+    if let Some(command) = app.go_on(view).filter(|_| args.json || args.stream_json) {
         eprintln!("stopped at a limit; go on with: {command}");
     }
-    if let Some(command) = text::ask_anew(&view).filter(|_| args.json || args.stream_json) {
+    if let Some(command) = text::ask_anew(view).filter(|_| args.json || args.stream_json) {
         eprintln!("what was answered before is kept; go on with: {command}");
     }
     if outcome.outcome == Ending::Contested && !args.json && !args.stream_json {
-        offer_choice(app, desk, &view, &mut interrupts).await?;
+        offer_choice(app, debates, view, interrupts).await?;
     }
-    Ok(match view.started.as_ref().and_then(|started| Shortfall::of(&started.format, &outcome)) {
+    Ok(match view.started.as_ref().and_then(|started| Shortfall::of(&started.format, outcome)) {
         Some(_) => exit_code(Ending::Contested, args),
         None => exit_code(outcome.outcome, args),
     })
+}
+
+/// Prints an event as a line of JSON.
+pub fn print_event(record: &Record) -> Result<(), CliError> {
+    let line = serde_json::to_string(&record.envelope()).map_err(|error| CliError::failed(error.to_string()))?;
+    output::print(&format!("{}\n", json_for_terminal(&line)))
 }
 
 /// Shows a run until it ends; nothing when it was interrupted and saved.
@@ -90,8 +108,7 @@ async fn watch(app: &App, desk: &Desk, running: &Running, args: &OutputArgs, int
                         progress.event(&record);
                     }
                     if args.stream_json {
-                        let line = serde_json::to_string(&record.envelope()).map_err(|error| CliError::failed(error.to_string()))?;
-                        output::print(&format!("{}\n", json_for_terminal(&line)))?;
+                        print_event(&record)?;
                     }
                 }
                 None => break,
@@ -173,7 +190,7 @@ impl Interrupts {
 }
 
 /// On a terminal, a contested debate can be answered at once.
-pub async fn offer_choice(app: &App, desk: &Desk, view: &View, interrupts: &mut Interrupts) -> Result<(), CliError> {
+pub async fn offer_choice(app: &App, debates: &Debates, view: &View, interrupts: &mut Interrupts) -> Result<(), CliError> {
     let may_ask = app.keeps && !app.global.no_input && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let Some(id) = view.id.filter(|_| may_ask) else { return Ok(()) };
     let letters = text::choices(view).iter().map(|(id, _)| format!("[{id}]")).collect::<Vec<_>>().join(" ");
@@ -194,7 +211,7 @@ pub async fn offer_choice(app: &App, desk: &Desk, view: &View, interrupts: &mut 
             eprintln!("left open; choose later with: rebut answer {} OPTION", id.short());
             return Ok(());
         }
-        match desk.answer(id, said, "", &crate::app::user()).await {
+        match debates.answer(id, said, "").await {
             Ok(option) => {
                 eprintln!("recorded: {option}");
                 return Ok(());

@@ -1,183 +1,52 @@
-//! `resume`, `replay`, `fork`, `export`, `import`, `rm`: what can be done with kept debates.
+//! `replay`, `fork`, `export`, `import`, `rm`: what can be done with kept debates.
 
-use super::{ask::setting_of, follow};
+use super::{
+    ask::setting_of,
+    follow,
+    places::{of_budget, refuse},
+    there::{self, Begun},
+};
 use crate::{
     afterwards::{self, Afterwards},
     app::{App, user},
     budget::Budget,
-    cli::{ExportArgs, ForkArgs, Form, GlobalArgs, ImportArgs, OutputArgs, ReplayArgs, ResumeArgs, RmArgs},
-    config::BudgetSection,
+    cli::{ExportArgs, ForkArgs, Form, GlobalArgs, ImportArgs, ReplayArgs, RmArgs},
     debates::Debates,
     error::CliError,
     git::branch,
-    output, panel, text,
-    workspace::{Keeping, Workspace},
+    output, panel,
 };
 use rebut_engine::{
-    DebateId, Desk, Fork, More, Running,
+    DebateId, Desk, Fork,
     clean::for_people,
-    error::DeskError,
+    event::Started,
     memory::MemoryStore,
-    outcome::Ending,
     portable::{Portable, PortableError},
-    store::{Filter, Status},
-    view::View,
+    store::Filter,
 };
+use serde_json::json;
 use std::{
     io::{BufRead, IsTerminal},
     path::Path,
     sync::Arc,
 };
 
-/// `rebut resume`.
-pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliError> {
-    let app = App::open(global, &[])?;
-    let desk = app.desk().await?;
-    let more = Budget::new(&args.budget, &BudgetSection::default()).more();
-    let Some(id) = &args.id else { return resume_all(&app, &desk, more).await };
-    let session = desk.find(id).await?;
-    let id = session.id;
-    let asked = Afterwards::recall(&app, id)?;
-    let (after, flags) = asked.clone().unwrap_or_default().with(&args.output)?;
-    after.check(&session.format)?;
-    let view = desk.view(id).await?;
-    if let (Some(outcome), Some(_)) = (&view.outcome, &asked)
-        && outcome.outcome != Ending::Stopped
-    {
-        // It came to its end, and its process went before the rest was done.
-        output::result(&desk, &view, &flags, &app).await?;
-        return after.finish(&app, &desk, id, follow::exit_code(outcome.outcome, &flags)).await;
-    }
-    let workspace = Workspace::of(&app, &view)?;
-    let desk = match &workspace {
-        Some(workspace) => workspace.desk(&app, &view).await?,
-        None => desk,
-    };
-    let running = match desk.resume_with(id, more).await {
-        Err(error) => {
-            // Its process may have died between its end and the last commit.
-            let has_ended = matches!(error, DeskError::WrongState(_)) && view.outcome.is_some();
-            if let Some(keeping) = has_ended.then(|| branch::Keeping::resume(&app, &desk, id)).flatten() {
-                keeping.end(global.quiet, false).await;
-            }
-            return Err(not_resumed(error, &view));
-        }
-        Ok(running) => running,
-    };
-    after.remember(&app, id)?;
-    let code = match workspace {
-        Some(workspace) => workspace.follow(&app, &desk, running, &flags).await?,
-        None => {
-            let keeping = branch::Keeping::resume(&app, &desk, id);
-            branch::follow_with(&app, &desk, running, &flags, keeping).await?
-        }
-    };
-    if let Some(arm) = after.baseline.as_ref().filter(|_| code != Ending::Cancelled.exit_code()) {
-        eprintln!("--baseline {arm} was asked for and is not run by resume; to compare: rebut decide … --baseline {arm}");
-    }
-    after.finish(&app, &desk, id, code).await
-}
-
-/// Why a debate was not gone on with, and what to do.
-fn not_resumed(error: DeskError, view: &View) -> CliError {
-    let (anew, nobody) = (text::ask_anew(view), matches!(error, DeskError::NoModel { .. }));
-    let is_ended = matches!(error, DeskError::WrongState(_));
-    let error = CliError::from(error);
-    match anew {
-        Some(command) if is_ended => error.hint(format!("to ask its last step anew and keep the rest: {command}")),
-        _ if nobody => {
-            error.hint("the debate stays open: make that model usable, then resume it; `rebut doctor` shows which models can be used")
-        }
-        _ => error,
-    }
-}
-
-/// Goes on with every debate that is open and that nobody runs.
-async fn resume_all(app: &App, desk: &Desk, more: More) -> Result<u8, CliError> {
-    let mut open = desk.sessions(&Filter { status: Some(Status::Running), ..Filter::default() }).await?;
-    open.extend(desk.sessions(&Filter { status: Some(Status::Paused), ..Filter::default() }).await?);
-    if open.is_empty() {
-        eprintln!("nothing to resume: every debate here has ended");
-    }
-    let (mut running, mut left) = (Vec::new(), 0);
-    for session in open {
-        if desk.is_run(session.id).await? {
-            eprintln!("{}: another process runs it", session.id.short());
-            continue;
-        }
-        match resume_one(app, desk, session.id, more).await {
-            Ok(run) => running.push(run),
-            Err(error) => {
-                eprintln!("{}: {error}", session.id.short());
-                left += 1;
-            }
-        }
-    }
-    let mut code = 0;
-    for (run, kept, committing) in running {
-        let id = run.id;
-        let after = Afterwards::recall(app, id)?.unwrap_or_default();
-        match run.outcome().await {
-            Ok(outcome) => {
-                output::print(&format!("{}  {}  {}\n", id.short(), outcome.outcome.as_str(), for_people(&outcome.summary)))?;
-                let (after, flags) = after.with(&OutputArgs::default())?;
-                output::files(desk, &desk.view(id).await?, &flags).await?;
-                let ended = follow::exit_code(outcome.outcome, &flags);
-                // Ends of many debates are told line by line; a gate that one was to pass counts for all.
-                let passed = after.finish(app, desk, id, ended).await?;
-                code = if passed == ended { code } else { passed };
-            }
-            Err(error) => {
-                eprintln!("{}: {error}", id.short());
-                left += 1;
-            }
-        }
-        if let Some(committing) = committing {
-            committing.end(app.global.quiet, false).await;
-        }
-        if let Some(kept) = kept {
-            Workspace::kept(kept).await?;
-        }
-    }
-    if left > 0 {
-        eprintln!("{left} of them could not be gone on with");
-        code = 1;
-    }
-    Ok(code)
-}
-
-/// Goes on with a debate, and keeps its workspace or its branch if it has one.
-async fn resume_one(app: &App, desk: &Desk, id: DebateId, more: More) -> Result<Resumed, CliError> {
-    let view = desk.view(id).await?;
-    let Some(workspace) = Workspace::of(app, &view)? else {
-        let running = desk.resume_with(id, more).await.map_err(|error| not_resumed(error, &view))?;
-        return Ok((running, None, branch::Keeping::resume(app, desk, id)));
-    };
-    let guarded = workspace.desk(app, &view).await?;
-    let running = guarded.resume_with(id, more).await.map_err(|error| not_resumed(error, &view))?;
-    Ok((running, Some(workspace.keep(&guarded, id)), None))
-}
-
-/// A debate that goes on, and what is kept beside it.
-type Resumed = (Running, Option<Keeping>, Option<branch::Keeping>);
-
 /// `rebut replay`: the transcript on standard output, the verdict on standard error.
 pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     let (desk, id) = match read_journal(&args.what)? {
-        Some(file) => {
-            let registry = Arc::new(app.registry()?);
-            let desk = app.desk_over(Arc::new(MemoryStore::new()), &registry, registry.clone())?;
-            let id = file.debate;
-            let keys: Vec<String> = file.checkpoints.iter().map(|checkpoint| checkpoint.key.clone()).collect();
-            desk.import(file, &keys).await?;
-            (desk, id)
-        }
-        None => {
-            let desk = app.desk().await?;
-            let id = desk.find(&args.what).await?.id;
-            (desk, id)
-        }
+        Some(file) => in_memory(&app, file).await?,
+        None => match Debates::open(&app).await? {
+            Debates::Here(desk) => {
+                let id = desk.find(&args.what).await?.id;
+                (desk, id)
+            }
+            there => {
+                let journal = there.journal(there.find(&args.what).await?).await?;
+                let file = Portable::parse(&journal).map_err(|error| CliError::failed(format!("the server sent no journal: {error}")))?;
+                in_memory(&app, file).await?
+            }
+        },
     };
     let replayed = desk.replay(id).await?;
     match args.json {
@@ -194,25 +63,58 @@ pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliErro
     Ok(0)
 }
 
+/// A journal that is kept nowhere here, on a desk of its own. Whoever sealed it, it is what it is.
+async fn in_memory(app: &App, file: Portable) -> Result<(Desk, DebateId), CliError> {
+    let registry = Arc::new(app.registry()?);
+    let desk = app.desk_over(Arc::new(MemoryStore::new()), &registry, registry.clone())?;
+    let id = file.debate;
+    let keys: Vec<String> = file.checkpoints.iter().map(|checkpoint| checkpoint.key.clone()).collect();
+    desk.import(file, &keys).await?;
+    Ok((desk, id))
+}
+
 /// `rebut fork`.
 pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
+    refuse(global, &[of_budget(&args.budget)])?;
     let app = App::open(global, &[])?;
-    let desk = app.desk().await?;
-    let session = desk.find(&args.id.id).await?;
-    output::check_files(&args.output, &session.format)?;
-    let (id, format) = (session.id, session.format);
-    let more = Budget::new(&args.budget, &app.config.budget).more();
-    let mut fork = Fork { at: args.at, initiated_by: user(), more, ..Fork::default() };
+    let debates = Debates::open(&app).await?;
+    let old = debates.find(&args.id.id).await?;
+    let view = debates.view(old).await?;
+    let started = view.started.as_ref().ok_or_else(|| CliError::usage(format!("debate {} has no beginning", old.short())))?;
+    output::check_files(&args.output, &started.format)?;
+    let (fork, after) = (what_differs(&args, started)?, Afterwards::of(&args.output));
+    let budget = Budget::new(&args.budget, &app.config.budget);
+    let (id, code) = match &debates {
+        Debates::Here(desk) => {
+            let running = desk.fork(old, Fork { initiated_by: user(), more: budget.more(), ..fork }).await?;
+            let id = running.id;
+            after.remember(&app, id)?;
+            (id, follow::follow(&app, desk, running, &args.output).await?)
+        }
+        Debates::There(remote) => {
+            let asked = json!({"at": fork.at, "config": fork.config, "models": fork.models, "limits": there::limits(budget)});
+            let Begun { id } = remote.post(&format!("/v1/debates/{old}/fork"), &asked).await?;
+            after.remember(&app, id)?;
+            (id, there::follow(&app, &debates, id, &args.output).await?)
+        }
+    };
+    after.finish(&app, &debates, id, code).await
+}
+
+/// What is to be different in a fork, as it was typed.
+fn what_differs(args: &ForkArgs, started: &Started) -> Result<Fork, CliError> {
+    let format = started.format.as_str();
+    let mut fork = Fork { at: args.at.clone(), ..Fork::default() };
     if let Some(threshold) = args.threshold {
-        fork.config.insert(setting_of("threshold", &format)?.to_owned(), threshold.into());
+        fork.config.insert(setting_of("threshold", format)?.to_owned(), threshold.into());
     }
-    if let Some(kind) = args.topology {
-        fork.config.insert(setting_of("topology", &format)?.to_owned(), kind.into());
+    if let Some(kind) = &args.topology {
+        fork.config.insert(setting_of("topology", format)?.to_owned(), kind.as_str().into());
     }
     if let Some(rounds) = args.rounds {
-        fork.config.insert(setting_of("rounds", &format)?.to_owned(), rounds.into());
+        fork.config.insert(setting_of("rounds", format)?.to_owned(), rounds.into());
         // Whoever asks for more rounds wants them, also when nobody moved in the last one.
-        let goes_on: Option<(&str, serde_json::Value)> = match format.as_str() {
+        let goes_on: Option<(&str, serde_json::Value)> = match format {
             "decide" => Some(("stop_when_stable", false.into())),
             "society" => Some(("stop", "never".into())),
             _ => None,
@@ -220,17 +122,10 @@ pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
         fork.config.extend(goes_on.map(|(key, value)| (key.to_owned(), value)));
     }
     let (everybody, single) = panel::split_models(&args.models)?;
-    if !everybody.is_empty() {
-        let started = desk.view(id).await?.started;
-        let judges = started.iter().flat_map(|started| &started.agents).map(|agent| agent.name.to_string());
-        fork.models.extend(judges.zip(everybody.into_iter().cycle()));
-    }
+    let judges = started.agents.iter().map(|agent| agent.name.to_string());
+    fork.models.extend(judges.zip(everybody.into_iter().cycle()));
     fork.models.extend(single);
-    let running = desk.fork(id, fork).await?;
-    let (id, after) = (running.id, Afterwards::of(&args.output));
-    after.remember(&app, id)?;
-    let code = follow::follow(&app, &desk, running, &args.output).await?;
-    after.finish(&app, &desk, id, code).await
+    Ok(fork)
 }
 
 /// `rebut export`.
@@ -243,7 +138,7 @@ pub async fn export(global: &GlobalArgs, args: ExportArgs) -> Result<u8, CliErro
         (None, None) => Form::Markdown,
     };
     let view = debates.view(debates.find(&args.id.id).await?).await?;
-    let text = output::render_of(&debates, &view, form).await?;
+    let text = output::render(&debates, &view, form).await?;
     match target {
         Some(file) => output::write(file, &text)?,
         None => {
@@ -278,36 +173,47 @@ pub async fn import(global: &GlobalArgs, args: ImportArgs) -> Result<u8, CliErro
 /// `rebut rm`. What is named by its age rather than by hand is counted and asked for first.
 pub async fn rm(global: &GlobalArgs, args: RmArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let desk = app.desk().await?;
+    let debates = Debates::open(&app).await?;
     let mut doomed = Vec::new();
     for id in &args.ids {
-        doomed.push(desk.find(id).await?.id);
+        doomed.push(debates.find(id).await?);
     }
     if let Some(days) = args.older_than {
-        doomed.extend(ended_before(&desk, days).await?);
+        doomed.extend(ended_before(&debates, days).await?);
         if !doomed.is_empty() && !args.yes && !is_confirmed(global, doomed.len(), days)? {
             eprintln!("nothing was removed");
             return Ok(0);
         }
     }
     for id in doomed {
-        remove(&app, &desk, id).await?;
+        match &debates {
+            Debates::Here(desk) => remove(&app, desk, id).await?,
+            Debates::There(remote) => {
+                remote.remove(id).await?;
+                afterwards::forget(&app, id)?;
+            }
+        }
         output::print(&format!("removed {id}\n"))?;
     }
     Ok(0)
 }
 
 /// Every ended debate that began more than so many days ago.
-pub async fn ended_before(desk: &Desk, days: u32) -> Result<Vec<DebateId>, CliError> {
+pub async fn ended_before(debates: &Debates, days: u32) -> Result<Vec<DebateId>, CliError> {
     let limit = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(24 * i64::from(days));
     let limit = format!("{limit:.3}");
-    let ended = desk.sessions(&Filter::default()).await?.into_iter().filter(|session| !session.status.is_open());
+    let ended = debates.sessions(&Filter::default()).await?.into_iter().filter(|session| !session.status.is_open());
     Ok(ended.filter(|session| session.created_at < limit).map(|session| session.id).collect())
 }
 
 /// Removes a debate and whatever this machine keeps beside it.
 pub async fn remove(app: &App, desk: &Desk, id: DebateId) -> Result<(), CliError> {
     desk.remove(id).await?;
+    forget(app, id)
+}
+
+/// Forgets what this machine keeps beside a debate that is gone.
+pub fn forget(app: &App, id: DebateId) -> Result<(), CliError> {
     branch::forget(&app.place.worktrees(), id)?;
     app.place.forget_vectors()?;
     afterwards::forget(app, id)

@@ -1,5 +1,6 @@
 //! `ls`, `show`, `watch`: reading what is kept.
 
+use super::follow::print_event;
 use crate::{
     app::App,
     cli::{GlobalArgs, LsArgs, ShowArgs, WatchArgs},
@@ -10,11 +11,11 @@ use crate::{
     text,
 };
 use rebut_engine::{
-    clean::{for_people, json_for_terminal, on_one_line, shortened},
-    formats::Shortfall,
+    clean::{for_people, on_one_line, shortened},
+    formats::{Format, Shortfall},
     outcome::{Ending, Outcome},
     report,
-    store::{Session, Status},
+    store::{Filter, Session, Status},
 };
 use std::time::Duration;
 
@@ -69,7 +70,10 @@ async fn listed(debates: &Debates, args: &LsArgs) -> Result<Vec<(Session, &'stat
     // Who runs is not in the table, so what is left out for that must not count.
     let limit = if status == Some(Status::Running) { 0 } else { args.limit };
     let mut listed = Vec::new();
-    for session in debates.sessions(status, limit).await? {
+    for session in debates.sessions(&Filter { status, limit, ..Filter::default() }).await? {
+        // The list of a server tells neither every column nor what a completed debate lacks.
+        let session =
+            if args.json || session.outcome.is_some() && may_lack(&session.format) { debates.whole(session).await? } else { session };
         let state = match session.status {
             Status::Running if !debates.is_run(session.id).await? => INTERRUPTED,
             Status::Running if debates.open_gate(session.id).await?.is_some() => WAITING,
@@ -81,6 +85,11 @@ async fn listed(debates: &Debates, args: &LsArgs) -> Result<Vec<(Session, &'stat
     }
     listed.truncate(if args.limit == 0 { usize::MAX } else { args.limit });
     Ok(listed)
+}
+
+/// Whether debates of a format can be completed and still lack something.
+fn may_lack(format: &str) -> bool {
+    Format::named(format).is_some_and(|format| format.reading.is_some())
 }
 
 fn row(session: &Session, state: &str, paint: Paint) -> String {
@@ -106,10 +115,7 @@ pub async fn show(global: &GlobalArgs, args: ShowArgs) -> Result<u8, CliError> {
     let debates = Debates::open(&app).await?;
     let id = debates.find(&args.id.id).await?;
     if args.events {
-        for record in debates.records(id).await? {
-            let line = serde_json::to_string(&record.envelope()).map_err(|error| CliError::failed(error.to_string()))?;
-            output::print(&format!("{}\n", json_for_terminal(&line)))?;
-        }
+        debates.records(id).await?.iter().try_for_each(print_event)?;
         return Ok(0);
     }
     let view = debates.view(id).await?;
@@ -150,15 +156,11 @@ pub async fn watch(global: &GlobalArgs, args: WatchArgs) -> Result<u8, CliError>
         };
         is_gone = false;
         let Some(record) = next else { return Ok(0) };
-        let line = match (args.stream_json, record.event()) {
-            (true, _) => {
-                json_for_terminal(&serde_json::to_string(&record.envelope()).map_err(|error| CliError::failed(error.to_string()))?)
-                    .into_owned()
-            }
-            (false, Ok(Some(event))) => format!("[{}] {}", record.seq, live::line(&record, &event)),
-            (false, _) => format!("[{}] {}", record.seq, on_one_line(&record.kind)),
-        };
-        output::print(&format!("{line}\n"))?;
+        match (args.stream_json, record.event()) {
+            (true, _) => print_event(&record)?,
+            (false, Ok(Some(event))) => output::print(&format!("[{}] {}\n", record.seq, live::line(&record, &event)))?,
+            (false, _) => output::print(&format!("[{}] {}\n", record.seq, on_one_line(&record.kind)))?,
+        }
     }
 }
 

@@ -5,8 +5,9 @@ mod audit;
 mod baseline;
 pub mod begin;
 mod bench;
+mod case;
 mod challenge;
-mod code;
+pub mod code;
 mod config;
 mod demo;
 pub mod doctor;
@@ -18,7 +19,9 @@ mod keys;
 mod look;
 mod meta;
 mod models;
+mod places;
 mod policy;
+mod resume;
 mod retally;
 pub mod review;
 mod route;
@@ -28,6 +31,7 @@ mod steer;
 mod there;
 mod topology;
 mod triage;
+mod turns;
 mod vote;
 mod voters;
 
@@ -47,10 +51,9 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
             CliError::usage("a question or its flags stand before the command").hint("write them behind it: rebut decide \"…\" -O A=…")
         );
     }
-    there::check(&global, cli.command.as_ref())?;
+    let global = places::settle(global, cli.command.as_ref(), &cli.ask)?;
     match cli.command {
         None => route::run(&global, cli.ask).await,
-        Some(Command::Decide(args)) if global.server.is_some() => there::ask("decide", &global, *args).await,
         Some(Command::Decide(args)) => ask::ask("decide", &global, *args).await,
         Some(Command::Challenge(args)) => challenge::run(&global, *args).await,
         Some(Command::Evaluate(args)) => evaluate::run(&global, *args).await,
@@ -63,7 +66,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Show(args)) => look::show(&global, args).await,
         Some(Command::Code(args)) => code::run(&global, args).await,
         Some(Command::Watch(args)) => look::watch(&global, args).await,
-        Some(Command::Resume(args)) => keep::resume(&global, args).await,
+        Some(Command::Resume(args)) => resume::resume(&global, args).await,
         Some(Command::Replay(args)) => keep::replay(&global, args).await,
         Some(Command::Fork(args)) => keep::fork(&global, args).await,
         Some(Command::Cancel(args)) => steer::cancel(&global, args).await,
@@ -71,6 +74,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Approve(args)) => steer::decide(&global, args, true).await,
         Some(Command::Reject(args)) => steer::decide(&global, args, false).await,
         Some(Command::Answer(args)) => steer::answer(&global, args).await,
+        Some(Command::Turns(args)) => turns::run(&global, args).await,
         Some(Command::Mark(args)) => steer::mark(&global, args).await,
         Some(Command::Voters(args)) => voters::run(&global, args).await,
         Some(Command::Bench(command)) => bench::run(&global, command).await,

@@ -7,6 +7,7 @@ use super::{
 use crate::{
     app::App,
     cli::{GlobalArgs, InsightsArgs, OutputArgs, PanelArgs, PolicyCommand, ProposeArgs, RunArgs},
+    debates::Debates,
     error::CliError,
     output,
     paint::Paint,
@@ -15,7 +16,6 @@ use crate::{
     roles,
 };
 use rebut_engine::{
-    Desk,
     clean::{for_people, on_one_line},
     formats::{
         propose,
@@ -49,7 +49,7 @@ struct Heard {
 
 async fn show(global: &GlobalArgs, args: InsightsArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let heard = heard(&app.desk().await?, args.days).await?;
+    let heard = heard(&Debates::open(&app).await?, args.days).await?;
     if args.json {
         output::print_json(&heard.roles)?;
         return Ok(0);
@@ -80,15 +80,15 @@ fn warn_of_rehearsals(app: &App, heard: &Heard) {
 }
 
 /// What the judged reviews of the last days say, oldest first.
-async fn heard(desk: &Desk, days: u32) -> Result<Heard, CliError> {
+async fn heard(debates: &Debates, days: u32) -> Result<Heard, CliError> {
     let since = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(24 * i64::from(days));
-    let mut sessions = desk.sessions(&Filter::default()).await?;
+    let mut sessions = debates.sessions(&Filter { format: Some(review::FORMAT.name.to_owned()), ..Filter::default() }).await?;
     let is_recent = |at: &str| at.parse::<jiff::Timestamp>().is_ok_and(|at| at >= since);
-    sessions.retain(|session| session.format == review::FORMAT.name && is_recent(&session.created_at));
+    sessions.retain(|session| is_recent(&session.created_at));
     sessions.sort_by(|one, other| (&one.created_at, one.id.to_string()).cmp(&(&other.created_at, other.id.to_string())));
     let (mut logs, mut rehearsals): (Vec<DebateLog>, usize) = (Vec::new(), 0);
     for session in sessions {
-        let log = exact_log(&desk.view(session.id).await?);
+        let log = exact_log(&debates.view(session.id).await?);
         rehearsals += usize::from(session.rehearsal && log.is_some());
         logs.extend(log);
     }
@@ -100,7 +100,7 @@ async fn propose(global: &GlobalArgs, args: ProposeArgs) -> Result<u8, CliError>
     proposals::check_name(&args.role)?;
     let project = app.project();
     let role = roles::find(&project, &args.role)?;
-    let heard = heard(&app.desk().await?, args.days).await?;
+    let heard = heard(&Debates::open(&app).await?, args.days).await?;
     let Some(known) = heard.roles.get(&args.role) else {
         let message = format!("no judge has said anything of `{}` in the last {} days; nobody was asked", args.role, args.days);
         return Err(CliError::usage(message).hint("`rebut policy insights` shows of whom judges spoke; --days N looks further back"));

@@ -4,6 +4,7 @@ use super::vote;
 use crate::{
     app::App,
     cli::{GlobalArgs, RetallyArgs},
+    debates::Debates,
     error::CliError,
     output,
     paint::Paint,
@@ -17,9 +18,8 @@ use std::fmt::Write;
 
 /// `rebut retally`. Exit code 0 if somebody wins, 3 if nobody does, as after a debate.
 pub async fn run(global: &GlobalArgs, args: RetallyArgs) -> Result<u8, CliError> {
-    let app = App::open(global, &[])?;
-    let desk = app.desk().await?;
-    let view = desk.view(desk.find(&args.id.id).await?.id).await?;
+    let debates = Debates::open(&App::open(global, &[])?).await?;
+    let view = debates.view(debates.find(&args.id.id).await?).await?;
     let is_out = |vote: &Vote| args.without.iter().any(|name| *name == vote.voter || *name == vote.agent);
     let voters =
         || Votes::of(&view, args.round).map_or(0, |votes| votes.votes.iter().filter(|vote| vote.choice.is_some() && !is_out(vote)).count());

@@ -1,8 +1,9 @@
 //! `rebut review`: from a file, standard input or a change to a review, its files and its exit code.
 
 use super::{
-    begin::{self, Prepared, Wanted},
-    follow,
+    begin::{self, Wanted},
+    case::{self, Case},
+    places::{of_run, refuse},
 };
 use crate::{
     afterwards::Afterwards,
@@ -25,7 +26,6 @@ use rebut_models::Registry;
 use std::{
     io::IsTerminal,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 /// The reviewers when nobody says otherwise.
@@ -33,8 +33,10 @@ const REVIEWERS: [&str; 4] = ["security", "testing", "clarity", "performance"];
 
 /// `rebut review`.
 pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<u8, CliError> {
-    let app = App::open(global, &settings(&args))?;
-    output::check_files(&args.run.output, "review")?;
+    refuse(global, &of_run(&args.run))?;
+    let set = settings(&args);
+    let app = case::open(global, &set)?;
+    output::check_files(&args.run.output, FORMAT.name)?;
     if let Some(dir) = args.write.as_ref().filter(|_| !is_only_shown(&args)) {
         replacing::check_dir(dir)?;
     }
@@ -42,24 +44,12 @@ pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<u8, CliError> 
         Found::Text(input) => input,
         Found::Nothing(why) => return nothing(&args, why),
     };
-    let config = app.config.format(FORMAT.name)?;
     let mut run = args.run.clone();
     if !args.reviewers.is_empty() {
         run.panel.judges.clone_from(&args.reviewers);
     }
-    let registry = Arc::new(app.registry()?);
-    let input = begin::value(&input)?;
-    let panel = begin::cast(&app, &registry, Wanted { format: FORMAT.name, input: &input, config: &config, panel: &run.panel }).await?;
-    let prepared = Prepared::new(&app, registry, &run, (FORMAT.name, &input, &config), panel)?;
-    if let Some(code) = prepared.foresee(&app, &run).await? {
-        return Ok(code);
-    }
-    let desk = prepared.desk(&app).await?;
     let after = Afterwards { write: args.write.clone(), worst: args.fail_on.map(Level::into), ..Afterwards::of(&run.output) };
-    let running = after.start(&app, &desk, prepared.start).await?;
-    let id = running.id;
-    let code = follow::follow(&app, &desk, running, &run.output).await?;
-    after.finish(&app, &desk, id, code).await
+    Case { format: FORMAT.name, input: begin::value(&input)?, set, run, after }.hold(&app).await
 }
 
 /// The reviewers, and whoever else is needed for this text under these settings.

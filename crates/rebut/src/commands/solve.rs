@@ -2,7 +2,9 @@
 
 use super::{
     begin::{self, Prepared, Wanted},
+    case::{self, Case},
     code::applying,
+    places::{of_run, refuse},
 };
 use crate::{
     afterwards::Afterwards,
@@ -35,31 +37,45 @@ const LANGUAGE: &str = "python";
 
 /// `rebut solve`.
 pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
-    let app = App::open(global, &settings(&args)?)?;
+    let flags = [
+        ("--git", args.git, "a branch is written as versions come; `rebut code ID --branch` writes it at the end"),
+        ("--hook", !args.hook.is_empty(), "commands are run where the debate is held, and whoever runs the server chooses them"),
+    ];
+    refuse(global, &[&of_run(&args.run)[..], &flags].concat())?;
+    let set = settings(&args)?;
+    let app = case::open(global, &set)?;
     output::check_files(&args.run.output, FORMAT.name)?;
     args.code.as_deref().map_or(Ok(()), |file| applying::check_free(file, args.force))?;
-    let mut input = input(&args, &app)?;
-    let config = app.config.format(FORMAT.name)?;
+    let input = input(&args, &app)?;
     let value = begin::value(&input)?;
     Input::parse(&value).map_err(CliError::usage)?;
-    let here = &app.origin.current_dir;
-    let plan = args.git.then(|| branch::Plan::check(here, args.git_file.as_deref(), &input.language)).transpose()?;
+    let after = Afterwards { code: args.code.clone(), force: args.force, ..Afterwards::of(&args.run.output) };
+    let case = Case { format: FORMAT.name, input: value, set, run: args.run.clone(), after };
+    match global.server {
+        Some(_) => case.hold(&app).await,
+        None => hold_here(&app, case, input, &args).await,
+    }
+}
+
+/// Holds it here, with lessons of earlier debates, and a branch if one was asked for.
+async fn hold_here(app: &App, case: Case, mut input: Input, args: &SolveArgs) -> Result<u8, CliError> {
+    let Case { input: value, run, after, .. } = case;
+    let config = app.config.format(FORMAT.name)?;
+    let plan = args.git.then(|| branch::Plan::check(&app.origin.current_dir, args.git_file.as_deref(), &input.language)).transpose()?;
     let registry = Arc::new(app.registry()?);
-    let panel =
-        begin::cast(&app, &registry, Wanted { format: FORMAT.name, input: &value, config: &config, panel: &args.run.panel }).await?;
+    let panel = begin::cast(app, &registry, Wanted { format: FORMAT.name, input: &value, config: &config, panel: &run.panel }).await?;
     (FORMAT.check)(&value, &config, &panel.agents).map_err(CliError::usage)?;
-    look_for_lessons(&app, &registry, &args, &config, &mut input).await?;
-    let prepared = Prepared::new(&app, registry, &args.run, (FORMAT.name, &begin::value(&input)?, &config), panel)?;
-    if let Some(code) = prepared.foresee(&app, &args.run).await? {
+    look_for_lessons(app, &registry, args, &config, &mut input).await?;
+    let prepared = Prepared::new(app, registry, &run, (FORMAT.name, &begin::value(&input)?, &config), panel)?;
+    if let Some(code) = prepared.foresee(app, &run).await? {
         return Ok(code);
     }
-    args.code.as_deref().map_or(Ok(()), applying::check_writable)?;
+    after.check(FORMAT.name)?;
     check_tests(&input, app.global.quiet).await?;
-    let desk = prepared.desk(&app).await?;
-    let after = Afterwards { code: args.code.clone(), force: args.force, ..Afterwards::of(&args.run.output) };
+    let desk = prepared.desk(app).await?;
     let id = DebateId::new();
     let recorder = plan.map(|plan| plan.begin(&app.place.worktrees(), id)).transpose()?;
-    let running = match after.start_as(&app, &desk, id, prepared.start).await {
+    let running = match after.start_as(app, &desk, id, prepared.start).await {
         Ok(running) => running,
         Err(error) => {
             recorder.into_iter().for_each(branch::Recorder::discard);
@@ -67,8 +83,8 @@ pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
         }
     };
     let keeping = recorder.map(|recorder| recorder.keep(&desk));
-    let code = branch::follow_with(&app, &desk, running, &args.run.output, keeping).await?;
-    after.finish(&app, &desk, id, code).await
+    let code = branch::follow_with(app, &desk, running, &run.output, keeping).await?;
+    after.finish(app, &(&desk).into(), id, code).await
 }
 
 /// Nothing is sent, and so nothing is found by meaning, where only that is asked for which would be sent.

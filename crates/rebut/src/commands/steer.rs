@@ -1,7 +1,7 @@
 //! `gates`, `cancel`, `approve`, `reject`, `answer`, `mark`, `note`: what a person says to a debate.
 
 use crate::{
-    app::{App, user},
+    app::App,
     cli::{AnswerArgs, CancelArgs, GateArgs, GlobalArgs, JsonArg, MarkArgs, NoteArgs},
     debates::Debates,
     error::CliError,
@@ -11,7 +11,7 @@ use crate::{
 };
 use rebut_engine::{
     clean::{on_one_line, shortened},
-    store::Status,
+    store::{Filter, Status},
 };
 use serde_json::json;
 
@@ -28,7 +28,7 @@ pub async fn cancel(global: &GlobalArgs, args: CancelArgs) -> Result<u8, CliErro
 pub async fn gates(global: &GlobalArgs, args: JsonArg) -> Result<u8, CliError> {
     let debates = Debates::open(&App::open(global, &[])?).await?;
     let mut open = Vec::new();
-    for session in debates.sessions(Some(Status::Running), 0).await? {
+    for session in debates.sessions(&Filter { status: Some(Status::Running), ..Filter::default() }).await? {
         if let Some(gate) = debates.open_gate(session.id).await? {
             open.push((session, gate));
         }
@@ -74,9 +74,9 @@ pub async fn answer(global: &GlobalArgs, args: AnswerArgs) -> Result<u8, CliErro
 
 /// `rebut mark`.
 pub async fn mark(global: &GlobalArgs, args: MarkArgs) -> Result<u8, CliError> {
-    let desk = App::open(global, &[])?.desk().await?;
-    let id = desk.find(&args.id.id).await?.id;
-    let option = desk.mark(id, &args.option, &args.reason, &user()).await?;
+    let debates = Debates::open(&App::open(global, &[])?).await?;
+    let id = debates.find(&args.id.id).await?;
+    let option = debates.mark(id, &args.option, &args.reason).await?;
     eprintln!("marked: {option} turned out right");
     Ok(0)
 }

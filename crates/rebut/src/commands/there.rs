@@ -1,165 +1,61 @@
-//! A question at a server: what was typed becomes a request, and what comes back is shown as if the debate ran here.
+//! Debates at a server: what was typed becomes a request, and what comes back is shown as if the debate ran here.
 
 use super::{
-    ask,
+    case::Case,
     follow::{self, Interrupts},
 };
 use crate::{
-    app::App,
-    cli::{AskArgs, Command, GlobalArgs, PanelArgs},
-    config::override_tables,
-    debates::{Debates, Tail},
-    error::CliError,
-    live::Progress,
-    output,
-    panel::{JUDGES, split_models},
-    remote::Remote,
+    app::App, budget::Budget, cli::OutputArgs, config::override_tables, debates::Debates, error::CliError, estimate::Estimate,
+    live::Progress, output, remote::Remote, serve::Card,
 };
-use rebut_engine::{DebateId, clean::json_for_terminal, formats::Shortfall, outcome::Ending, view::View};
-use rebut_server::front::{NewAgent, NewDebate, NewLimits};
+use rebut_engine::{DebateId, clean::on_one_line, event::Event, family::is_person, outcome::Ending, record::Record, view::View};
+use rebut_server::front::{NewDebate, NewLimits};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Where a command does its work when a server was named.
-enum Where {
-    /// At the server.
-    There,
-    /// On this machine, whatever was named: it is about the machine itself.
-    Here,
-    /// It would have to be done there, and cannot be yet.
-    Nowhere,
-}
-
-fn place_of(command: Option<&Command>) -> Where {
-    match command {
-        Some(
-            Command::Decide(_)
-            | Command::Ls(_)
-            | Command::Show(_)
-            | Command::Watch(_)
-            | Command::Cancel(_)
-            | Command::Gates(_)
-            | Command::Approve(_)
-            | Command::Reject(_)
-            | Command::Answer(_)
-            | Command::Note(_)
-            | Command::Export(_),
-        ) => Where::There,
-        Some(
-            Command::Bench(_)
-            | Command::Vote(_)
-            | Command::Sandbox(_)
-            | Command::Triage(_)
-            | Command::Demo(_)
-            | Command::Init(_)
-            | Command::Doctor(_)
-            | Command::Models(_)
-            | Command::Config(_)
-            | Command::Schema(_)
-            | Command::Roles(_)
-            | Command::Serve(_)
-            | Command::Keys(_)
-            | Command::Hook(_)
-            | Command::Completions(_)
-            | Command::Man,
-        ) => Where::Here,
-        _ => Where::Nowhere,
+/// Holds a debate at a server, from its start to what is done at its end.
+pub async fn hold(app: &App, remote: Remote, case: Case) -> Result<u8, CliError> {
+    let asked = request(&case, Budget::of_run(&case.run, &app.config.budget))?;
+    let Case { format, run, after, .. } = case;
+    if run.estimate {
+        return estimate(&remote, &asked, run.output.json).await;
     }
-}
-
-/// Refuses what cannot be done at a server: done here it would be about other debates than was meant.
-pub fn check(global: &GlobalArgs, command: Option<&Command>) -> Result<(), CliError> {
-    match (&global.server, place_of(command)) {
-        (Some(_), Where::Nowhere) => Err(CliError::usage("this cannot be done at a server")
-            .hint("decide, ls, show, watch, cancel, note, answer, gates, approve, reject and export can; without --server and REBUT_SERVER it is done here")),
-        _ => Ok(()),
-    }
-}
-
-/// `rebut --server URL decide`.
-pub async fn ask(format: &str, global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
-    // Before anything is sent, as here.
-    let changes = override_tables(&ask::settings(format, &args)?)?;
-    check_flags(&args)?;
-    let app = App::open(global, &[])?;
-    output::check_files(&args.run.output, format)?;
-    let (input, feature_dir) = ask::input(&args, &app).await?;
-    let remote = Remote::named(&app)?.ok_or_else(|| CliError::usage("which server?").hint("--server URL"))?;
-    let asked = NewDebate {
-        format: format.to_owned(),
-        input: object(super::begin::value(&input)?),
-        config: settings_of(format, &changes)?,
-        panel: args.run.panel.panel.clone(),
-        agents: agents(&args.run.panel)?,
-        seed: args.run.seed,
-        limits: NewLimits {
-            cost_usd: args.run.budget.max_cost,
-            tokens: args.run.budget.max_tokens,
-            calls: args.run.budget.max_calls,
-            seconds: args.run.budget.max_time.map(|span| span.0),
-            approval_seconds: args.run.approve_within.map(|span| span.0),
-        },
-    };
-    if args.run.estimate {
-        return estimate(&remote, &asked, args.run.output.json).await;
-    }
-    #[derive(Deserialize)]
-    struct Begun {
-        id: DebateId,
-    }
+    after.check(format)?;
     let Begun { id } = remote.post("/v1/debates", &asked).await?;
+    after.remember(app, id)?;
     let debates = Debates::There(remote);
-    let Some(view) = follow_there(&app, &debates, id, args.run.output.stream_json).await? else {
-        return Ok(Ending::Cancelled.exit_code());
+    let code = follow(app, &debates, id, &run.output).await?;
+    after.finish(app, &debates, id, code).await
+}
+
+/// What of an answer that something begins is needed.
+#[derive(Deserialize)]
+pub struct Begun {
+    /// Which debate.
+    pub id: DebateId,
+}
+
+/// What was typed, as a request. Refuses what only whoever runs a server says.
+fn request(case: &Case, budget: Budget) -> Result<NewDebate, CliError> {
+    let card = Card::named(case.format)?;
+    let asked = NewDebate {
+        format: case.format.to_owned(),
+        input: card.carried(case.input.clone()),
+        config: settings_of(case.format, &override_tables(&case.set)?)?,
+        panel: case.run.panel.panel.clone(),
+        agents: Vec::new(),
+        roles: case.run.panel.judges.clone(),
+        models: case.run.panel.models.clone(),
+        seed: case.run.seed,
+        limits: limits(budget),
     };
-    output::result_of(&debates, &view, &args.run.output, &app).await?;
-    if let Some(dir) = &feature_dir {
-        ask::write_words(&app, &view, dir)?;
-    }
-    Ok(match (&view.outcome, view.started.as_ref()) {
-        (Some(outcome), Some(started)) if Shortfall::of(&started.format, outcome).is_some() => {
-            follow::exit_code(Ending::Contested, &args.run.output)
-        }
-        (Some(outcome), _) => follow::exit_code(outcome.outcome, &args.run.output),
-        (None, _) => Ending::Cancelled.exit_code(),
-    })
+    card.check(&asked.input, &asked.config)?;
+    Ok(asked)
 }
 
-/// Flags that need something of this machine.
-fn check_flags(args: &AskArgs) -> Result<(), CliError> {
-    let rows = [
-        ("--dry-run", args.run.dry_run),
-        ("--baseline", args.baseline.is_some()),
-        ("--weights", args.weights.is_some()),
-        ("--follow", args.follow.is_some()),
-        ("--allow-unknown-price", args.run.budget.allow_unknown_price),
-    ];
-    match rows.iter().find(|(_, given)| *given) {
-        Some((flag, _)) => Err(CliError::usage(format!("{flag} cannot be used with a server")).hint("leave it out, or leave out --server")),
-        None => Ok(()),
-    }
-}
-
-/// Who was asked for: nobody in particular, roles, models for all, or models for some.
-fn agents(args: &PanelArgs) -> Result<Vec<NewAgent>, CliError> {
-    let (everybody, single) = split_models(&args.models)?;
-    if args.judges.is_empty() && everybody.is_empty() && single.is_empty() {
-        return Ok(Vec::new());
-    }
-    if args.panel.is_some() {
-        return Err(CliError::usage("at a server, a panel is taken as it is").hint("leave out -m and --judges, or --panel"));
-    }
-    let roles: Vec<String> = if args.judges.is_empty() { JUDGES.map(str::to_owned).to_vec() } else { args.judges.clone() };
-    if let Some((judge, _)) = single.iter().find(|(judge, _)| !roles.contains(judge)) {
-        return Err(CliError::usage(format!("there is no judge `{judge}`; the panel has {}", roles.join(", "))));
-    }
-    let mut models = everybody.iter().cycle();
-    let seated = roles.into_iter().map(|role| {
-        let usual = models.next().cloned();
-        let model = single.iter().find(|(judge, _)| *judge == role).map(|(_, model)| model.clone()).or(usual);
-        NewAgent { role, model, ..NewAgent::default() }
-    });
-    Ok(seated.collect())
+/// Limits as a request carries them.
+pub fn limits(Budget { caps, seconds, approval }: Budget) -> NewLimits {
+    NewLimits { cost_usd: caps.cost_usd, tokens: caps.tokens, calls: caps.calls, seconds, approval_seconds: approval }
 }
 
 /// The settings of one format among changes; others would be silently lost.
@@ -168,48 +64,74 @@ fn settings_of(format: &str, changes: &toml::Table) -> Result<Map<String, Value>
         return Err(CliError::usage(format!("`--set {other}.…` belongs to whoever runs the server"))
             .hint(format!("only settings of {format} can be sent")));
     }
-    let value = changes.get(format).map(serde_json::to_value).transpose().map_err(|error| CliError::failed(error.to_string()))?;
-    Ok(value.map(object).unwrap_or_default())
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    if let Value::Object(map) = value { map } else { Map::new() }
+    match changes.get(format).map(serde_json::to_value).transpose() {
+        Ok(Some(Value::Object(settings))) => Ok(settings),
+        Ok(_) => Ok(Map::new()),
+        Err(error) => Err(CliError::failed(error.to_string())),
+    }
 }
 
 async fn estimate(remote: &Remote, asked: &NewDebate, json: bool) -> Result<u8, CliError> {
-    let estimate: Value = remote.post("/v1/estimates", asked).await?;
+    #[derive(Deserialize)]
+    struct Told {
+        #[serde(flatten)]
+        estimate: Estimate,
+        words: String,
+    }
+    let Told { estimate, words } = remote.post("/v1/estimates", asked).await?;
     match json {
         true => output::print_json(&estimate)?,
-        false => output::print(&format!("{}\n", rebut_engine::clean::on_one_line(estimate["words"].as_str().unwrap_or_default())))?,
+        false => output::print(&format!("{}\n", on_one_line(&words)))?,
     }
     Ok(0)
 }
 
-/// Shows a debate of a server until it ends; nothing when somebody stopped watching. The debate goes on there.
-async fn follow_there(app: &App, debates: &Debates, id: DebateId, stream_json: bool) -> Result<Option<View>, CliError> {
+/// Shows a debate of a server until it ends or is left, prints its result, and gives the exit code. Whoever stops watching leaves it running.
+pub async fn follow(app: &App, debates: &Debates, id: DebateId, args: &OutputArgs) -> Result<u8, CliError> {
     let mut interrupts = Interrupts::listen()?;
     let mut progress = Progress::new(&app.global, false);
-    let mut tail: Tail = debates.watch(id, 0).await?;
+    let mut tail = debates.watch(id, 0).await?;
     let mut view = View::default();
+    let cancelled = Ending::Cancelled.exit_code();
     loop {
         tokio::select! {
             next = tail.next() => {
                 let Some(record) = next? else { break };
                 view.apply(&record);
                 progress.event(&record);
-                if stream_json {
-                    let line = serde_json::to_string(&record.envelope()).map_err(|error| CliError::failed(error.to_string()))?;
-                    output::print(&format!("{}\n", json_for_terminal(&line)))?;
+                if let Some(turn) = person_asked(&record) {
+                    progress.say(&format!("a person is asked; answer with: rebut turns {} {turn}", id.short()));
+                }
+                if args.stream_json {
+                    follow::print_event(&record)?;
                 }
             }
             () = interrupts.next() => {
                 progress.finish();
                 let id = id.short();
-                eprintln!("the debate goes on at the server; follow it with: rebut watch {id}, end it with: rebut cancel {id}");
-                return Ok(None);
+                eprintln!("the debate goes on at the server; to its end and its files: rebut resume {id}");
+                eprintln!("watch it: rebut watch {id}, end it: rebut cancel {id}");
+                return Ok(cancelled);
             }
         }
     }
     progress.finish();
-    Ok(Some(view))
+    match view.outcome.clone() {
+        Some(outcome) => follow::conclude(app, debates, &view, &outcome, args, &mut interrupts).await,
+        None => {
+            eprintln!("it was left at the server before its end; go on with: rebut resume {}", id.short());
+            Ok(cancelled)
+        }
+    }
+}
+
+/// The turn for which an event says that a person is asked, as one word of a shell.
+fn person_asked(record: &Record) -> Option<String> {
+    match record.event() {
+        Ok(Some(Event::TurnStarted(started))) if is_person(&started.model) => {
+            let turn = on_one_line(&started.turn);
+            Some(if turn.contains(' ') { format!("\"{turn}\"") } else { turn })
+        }
+        _ => None,
+    }
 }

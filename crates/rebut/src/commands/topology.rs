@@ -3,6 +3,7 @@
 use crate::{
     app::App,
     cli::{GlobalArgs, TopologyArgs},
+    debates::Debates,
     error::CliError,
     output,
     panel::JUDGES,
@@ -19,8 +20,8 @@ pub async fn run(global: &GlobalArgs, args: TopologyArgs) -> Result<u8, CliError
     let app = App::open(global, &[])?;
     let shown = match &args.id {
         Some(id) => {
-            let desk = app.desk().await?;
-            let view = desk.view(desk.find(id).await?.id).await?;
+            let debates = Debates::open(&app).await?;
+            let view = debates.view(debates.find(id).await?).await?;
             if view.started.as_ref().is_none_or(|started| started.config.get("topology").is_none()) {
                 let message = "this debate has no topology: its format alone says who hears whom";
                 return Err(CliError::usage(message).hint("topologies are for decide"));

@@ -3,13 +3,13 @@
 use crate::{
     app::App,
     cli::{GlobalArgs, JsonArg},
+    debates::Debates,
     error::CliError,
     output,
     paint::Paint,
     text::padded,
 };
 use rebut_engine::{
-    Desk,
     agent::Agent,
     clean::on_one_line,
     formats::weights::Weights,
@@ -33,7 +33,7 @@ struct Voters {
 
 /// `rebut voters`.
 pub async fn run(global: &GlobalArgs, args: JsonArg) -> Result<u8, CliError> {
-    let kept = history(&App::open(global, &[])?.desk().await?).await?;
+    let kept = history(&Debates::open(&App::open(global, &[])?).await?).await?;
     let (rows, worth) = kept.table();
     let debates = kept.debates();
     if args.json {
@@ -45,21 +45,21 @@ pub async fn run(global: &GlobalArgs, args: JsonArg) -> Result<u8, CliError> {
     Ok(0)
 }
 
-/// What is learned from every marked debate kept here.
-pub async fn history(desk: &Desk) -> Result<Kept, CliError> {
+/// What is learned from every marked debate.
+pub async fn history(debates: &Debates) -> Result<Kept, CliError> {
     let mut kept = Kept::default();
     // Oldest first, so that voters keep their places as debates are added.
-    let mut sessions = desk.sessions(&Filter { status: Some(Status::Completed), limit: 0, ..Filter::default() }).await?;
+    let mut sessions = debates.sessions(&Filter { status: Some(Status::Completed), ..Filter::default() }).await?;
     sessions.reverse();
     for session in sessions {
-        kept.add(&desk.view(session.id).await?);
+        kept.add(&debates.view(session.id).await?);
     }
     Ok(kept)
 }
 
 /// The learned weights of a panel, and one line that says where they come from.
-pub async fn learned(desk: &Desk, agents: &[Agent]) -> Result<(Weights, String), CliError> {
-    let kept = history(desk).await?;
+pub async fn learned(debates: &Debates, agents: &[Agent]) -> Result<(Weights, String), CliError> {
+    let kept = history(debates).await?;
     let weights = kept.weights(agents);
     let from = debates_word(kept.debates());
     let few = if kept.debates() < ENOUGH { format!(" (few: {ENOUGH} are enough to go by)") } else { String::new() };

@@ -73,6 +73,19 @@ impl Card {
         }
     }
 
+    /// An input as a request carries it: without what only the server says, as long as nobody said it here either.
+    pub fn carried(&self, input: Value) -> Map<String, Value> {
+        let Value::Object(mut input) = input else { return Map::new() };
+        let is_empty = |value: &Value| match value {
+            Value::Null => true,
+            Value::String(text) => text.is_empty(),
+            Value::Array(list) => list.is_empty(),
+            _ => false,
+        };
+        input.retain(|key, value| !self.own_input.contains(&key.as_str()) || !is_empty(value));
+        input
+    }
+
     fn for_clients(&self) -> FormatCard {
         FormatCard {
             name: self.format.name.to_owned(),

@@ -13,7 +13,7 @@ use crate::{
         ask,
         begin::{self, Wanted},
         doctor::Findings,
-        solve as solving,
+        keep, solve as solving,
     },
     config::{BudgetSection, Member, PanelSection},
     dry,
@@ -22,7 +22,7 @@ use crate::{
     wisdom,
 };
 use rebut_engine::{
-    Desk, More, Start,
+    DebateId, Desk, More, Start,
     agent::{Agent, Role},
     budget::Caps,
     formats::{challenge, evaluate, review, solve},
@@ -108,6 +108,14 @@ impl Front for CommandFront {
         Ok(roles::all(&self.app.project()).map_err(refusal)?.into_values().map(card).collect())
     }
 
+    async fn forget_debate(&self, debate: DebateId) -> Result<(), Refusal> {
+        keep::forget(&self.app, debate).map_err(refusal)
+    }
+
+    async fn forget_text(&self) -> Result<(), Refusal> {
+        self.app.place.forget_vectors().map_err(refusal)
+    }
+
     fn inbox(&self) -> Option<Arc<dyn Inbox>> {
         Some(self.inbox.clone())
     }
@@ -170,14 +178,19 @@ impl CommandFront {
 
     /// Who was asked for, as flags; and the configuration they are looked up in.
     async fn seats(&self, format: &str, asked: &NewDebate) -> Result<(App, PanelArgs), CliError> {
-        if asked.agents.is_empty() {
-            return Ok((self.app.clone(), PanelArgs { panel: asked.panel.clone(), ..PanelArgs::default() }));
+        let NewDebate { panel, agents, roles, models, .. } = asked;
+        let most = agents.len().max(roles.len()).max(models.len());
+        if most > MOST_AGENTS {
+            return Err(CliError::usage(format!("{most} agents; at most {MOST_AGENTS} can take part")));
         }
-        if asked.panel.is_some() {
-            return Err(CliError::usage("`panel` and `agents` both say who takes part").hint("give one of them"));
+        if agents.is_empty() {
+            let flags = PanelArgs { panel: panel.clone(), models: models.clone(), judges: roles.clone(), set: Vec::new() };
+            return Ok((self.app.clone(), flags));
         }
-        if asked.agents.len() > MOST_AGENTS {
-            return Err(CliError::usage(format!("{} agents; at most {MOST_AGENTS} can take part", asked.agents.len())));
+        for (other, is_given) in [("panel", panel.is_some()), ("roles", !roles.is_empty()), ("models", !models.is_empty())] {
+            if is_given {
+                return Err(CliError::usage(format!("`{other}` and `agents` both say who takes part")).hint("give one of them"));
+            }
         }
         let own = if asked.agents.iter().all(|agent| agent.model.is_some()) { Vec::new() } else { self.own_models(format).await? };
         let mut models = own.iter().cycle();

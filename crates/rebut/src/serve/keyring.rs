@@ -1,6 +1,6 @@
 //! The keys of this machine's server: kept in one file that only its owner reads, by the hash of their tokens.
 
-use crate::{error::CliError, place::Place};
+use crate::{error::CliError, place::Place, replacing::replace_private};
 use rebut_engine::{
     clean::{is_hostile, on_one_line},
     record::encode_hex,
@@ -9,8 +9,8 @@ use rebut_engine::{
 use rebut_server::keys::{Key, Role, digest};
 use std::{
     fs::{self, File},
-    io::{ErrorKind, Write},
-    path::{Path, PathBuf},
+    io::ErrorKind,
+    path::PathBuf,
 };
 
 /// Where keys are kept.
@@ -75,7 +75,7 @@ impl Keyring {
         }
         let path = self.token_file();
         let token = self.add(LOCAL, owner, Role::Admin)?;
-        write_private(&path, &format!("{token}\n"))?;
+        replace_private(&path, &format!("{token}\n"))?;
         Ok(Some(path))
     }
 
@@ -97,7 +97,7 @@ impl Keyring {
         let mut keys = self.read()?;
         change(&mut keys)?;
         let text = serde_json::to_string_pretty(&keys).map_err(|error| CliError::failed(error.to_string()))?;
-        write_private(&self.file(), &format!("{text}\n"))
+        replace_private(&self.file(), &format!("{text}\n"))
     }
 }
 
@@ -112,15 +112,4 @@ fn check_word(what: &str, word: &str) -> Result<(), CliError> {
     } else {
         Err(CliError::usage(format!("`{}` cannot be {what}", on_one_line(word))).hint("use up to 64 letters, digits and dashes"))
     }
-}
-
-/// Puts a file in its place in one step, readable only by its owner from its first byte on.
-fn write_private(path: &Path, text: &str) -> Result<(), CliError> {
-    let fresh = path.with_extension(format!("new.{}", std::process::id()));
-    let failed = |error: std::io::Error| CliError::file("write", path, &error);
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(&fresh).and_then(|mut file| file.write_all(text.as_bytes())).and_then(|()| fs::rename(&fresh, path)).map_err(failed)
 }

@@ -9,6 +9,7 @@ mod observing;
 mod people;
 mod tending;
 
+pub use cards::Card;
 pub use keyring::Keyring;
 
 use crate::{

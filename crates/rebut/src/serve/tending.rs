@@ -111,7 +111,7 @@ impl Tending {
     /// Removes ended debates that are older than is kept.
     async fn sweep(&self) {
         let Some(days) = self.app.config.server.keep_days else { return };
-        let doomed = match keep::ended_before(&self.desk, days).await {
+        let doomed = match keep::ended_before(&(&self.desk).into(), days).await {
             Ok(doomed) => doomed,
             Err(error) => return self.log.complain("looking for old debates failed", &[("why", error.message())]),
         };

@@ -48,6 +48,7 @@ mod solve_killed;
 #[cfg(target_os = "linux")]
 mod stress;
 mod telemetry;
+mod there;
 mod usage;
 mod vote;
 mod wisdom;

@@ -232,6 +232,12 @@ fn a_request_says_nothing_that_belongs_to_the_operator() {
         change(&mut asked);
         asked
     };
+    let by_roles = |roles: Value, models: Value| {
+        with(&|asked| {
+            asked["agents"] = json!([]);
+            (asked["roles"], asked["models"]) = (roles.clone(), models.clone());
+        })
+    };
     let rows: Vec<(Value, &str)> = vec![
         (with(&|asked| asked["agents"][0]["model"] = "script:debate.md".into()), "not among the models of this server"),
         (with(&|asked| asked["agents"][0]["model"] = "openai:gpt-5".into()), "choose one of: human, rehearsal"),
@@ -239,6 +245,13 @@ fn a_request_says_nothing_that_belongs_to_the_operator() {
         (with(&|asked| asked["agents"][0]["fallbacks"] = json!(["cli:codex"])), "not among the models"),
         (with(&|asked| asked["agents"][0]["role"] = "../../secret".into()), "there is no role"),
         (with(&|asked| asked["panel"] = "auto".into()), "both say who takes part"),
+        (with(&|asked| asked["roles"] = json!(["risk"])), "`roles` and `agents` both say who takes part"),
+        (with(&|asked| asked["models"] = json!(["rehearsal"])), "`models` and `agents` both say who takes part"),
+        (by_roles(json!(["risk"]), json!(["openai:gpt-5"])), "not among the models of this server"),
+        (by_roles(json!(["risk", "value"]), json!(["rehearsal", "value=cli:claude"])), "not among the models of this server"),
+        (by_roles(json!(["../../secret"]), json!(["rehearsal"])), "there is no role"),
+        (by_roles(json!(["risk"]), json!(["nobody=rehearsal"])), "there is no judge `nobody`"),
+        (by_roles(json!(vec!["risk"; 33]), json!(["rehearsal"])), "at most 32 can take part"),
         (with(&|asked| asked["config"] = json!({"max_round": 3})), "did you mean `max_rounds`?"),
         (with(&|asked| asked["config"] = json!({"max_rounds": "many"})), "max_rounds"),
         (with(&|asked| asked["format"] = "triage".into()), "there is no format"),
@@ -305,7 +318,7 @@ fn the_command_line_shows_the_same_of_a_server_as_of_this_machine() {
         (&["answer", &id, "A"], 2, "is not contested"),
         (&["approve", &id], 2, "waits at no gate"),
         (&["note", "ffff", "x"], 2, "no debate `ffff`"),
-        (&["resume", &id], 2, "cannot be done at a server"),
+        (&["resume", &id], 2, "nothing to resume"),
         (&["decide", "Offline support?", "-O", "Yes", "-O", "No", "-m", "openai:gpt-5"], 2, "not among the models of this server"),
         (&["decide", "Offline support?", "--baseline", "poll"], 2, "--baseline cannot be used with a server"),
     ] {

@@ -1,0 +1,94 @@
+//! Following a debate at a server, over connections that may break.
+
+use super::{Remote, unreadable};
+use crate::error::CliError;
+use futures_util::{Stream, StreamExt};
+use rebut_engine::{
+    DebateId,
+    record::{Envelope, Record},
+};
+use reqwest::{Method, StatusCode, header};
+use serde::Deserialize;
+use serde_json::Value;
+use std::{collections::VecDeque, pin::Pin, time::Duration};
+
+type Bytes = Pin<Box<dyn Stream<Item = Result<Vec<u8>, reqwest::Error>> + Send>>;
+
+/// The events of one debate, one after the other. A connection that breaks is made anew, from the last event that was seen.
+pub struct Following {
+    remote: Remote,
+    id: DebateId,
+    seen: u64,
+    stream: Option<Bytes>,
+    rest: Vec<u8>,
+    waiting: VecDeque<Record>,
+    /// How often in a row nothing came.
+    tries: u32,
+}
+
+/// So often in a row a connection is made anew before the server counts as gone.
+const TRIES: u32 = 30;
+
+/// So long is waited in between.
+const BETWEEN: Duration = Duration::from_secs(1);
+
+impl Following {
+    /// The events of a debate after one.
+    pub fn new(remote: Remote, id: DebateId, after: u64) -> Self {
+        Self { remote, id, seen: after, stream: None, rest: Vec::new(), waiting: VecDeque::new(), tries: 0 }
+    }
+
+    /// The next event; `None` when the debate has ended or was left. May be dropped and asked again: nothing is lost.
+    pub async fn next(&mut self) -> Result<Option<Record>, CliError> {
+        loop {
+            if let Some(record) = self.waiting.pop_front() {
+                (self.seen, self.tries) = (record.seq, 0);
+                return Ok(Some(record));
+            }
+            let Some(stream) = &mut self.stream else {
+                if !self.connect().await? {
+                    return Ok(None);
+                }
+                continue;
+            };
+            match stream.next().await {
+                Some(Ok(piece)) => {
+                    self.rest.extend_from_slice(&piece);
+                    self.take_lines()?;
+                }
+                // Over, or broken: coming back tells which.
+                Some(Err(_)) | None => (self.stream, self.rest) = (None, Vec::new()),
+            }
+        }
+    }
+
+    /// Whether there is more to come.
+    async fn connect(&mut self) -> Result<bool, CliError> {
+        if self.tries > 0 {
+            tokio::time::sleep(BETWEEN).await;
+        }
+        self.tries += 1;
+        let request = self.remote.request(Method::GET, &format!("/v1/debates/{}/events", self.id));
+        let request = request.header(header::ACCEPT, "text/event-stream").header("last-event-id", self.seen.to_string());
+        match self.remote.send(request).await {
+            Ok(response) if response.status() == StatusCode::NO_CONTENT => return Ok(false),
+            Ok(response) => self.stream = Some(Box::pin(response.bytes_stream().map(|piece| piece.map(|bytes| bytes.to_vec())))),
+            Err(error) if error.is_usage() || self.tries > TRIES => return Err(error),
+            Err(_) => {}
+        }
+        Ok(true)
+    }
+
+    /// Takes what lines are complete. An event is one line of JSON; what has no number is passing.
+    fn take_lines(&mut self) -> Result<(), CliError> {
+        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.rest.drain(..=end).collect();
+            let Some(data) = line.strip_prefix(b"data:") else { continue };
+            let value: Value = serde_json::from_slice(data.trim_ascii()).map_err(unreadable)?;
+            if value.get("seq").is_some() {
+                self.waiting.push_back(Envelope::deserialize(value).map_err(unreadable)?.into_record());
+            }
+        }
+        Ok(())
+    }
+}
