@@ -341,10 +341,13 @@ fn foreign_debates_wrong_keys_and_servers_that_are_away_are_told_apart() {
 fn whoever_stops_watching_is_told_how_to_go_on_and_gets_the_files_then() {
     let mut house = Rebut::new();
     furnish(&mut house);
-    house.write("slow.md", &script(&[("recommend/risk", &recommends("A")), ("*", &format!("!delay 3s\n{}", recommends("A")))]));
+    house.write("agree.md", &script(&[("*", &recommends("A"))]));
     let served = Served::start(&house, &["--allow-scripts"]);
     let client = client(&house, &served);
-    let mut run = client.start(&["decide", "Offline?", "-O", "A=No", "-O", "B=Yes", "-m", "script:slow.md", "-o", "out.md"]);
+    client.write("answer.json", &recommends("A"));
+    // A person is waited for, so that it goes on as long as is needed.
+    let panel = ["-m", "script:agree.md", "-m", "effort=human", "-o", "out.md"];
+    let mut run = client.start(&[&["decide", "Offline?", "-O", "A=No", "-O", "B=Yes"][..], &panel].concat());
     let id = run.id.clone();
     run.until(|event| event["type"] == "turn.completed");
     run.signal("INT");
@@ -352,8 +355,10 @@ fn whoever_stops_watching_is_told_how_to_go_on_and_gets_the_files_then() {
     assert_eq!(code, 130, "{stderr}");
     assert!(stderr.contains("the debate goes on at the server") && stderr.contains(&format!("rebut resume {}", &id[..8])), "{stderr}");
     assert!(!client.path("out.md").exists());
-    let ended = client.run(&["resume", &id]);
-    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    let resumed = client.start(&["resume", &id]);
+    client.expect(0, &["turns", &id, "recommend/effort", "--reply", "answer.json"]);
+    let (code, stderr) = resumed.finish();
+    assert_eq!(code, 0, "{stderr}");
     assert!(client.read("out.md").contains("Offline?"), "what was to be done at its end is done then");
     assert_eq!(served.events(&id).iter().filter(|event| event["type"] == "debate.resumed").count(), 0, "it was never interrupted");
     // Once more there is nothing left to do.
@@ -367,7 +372,7 @@ fn what_was_paused_there_is_gone_on_with_and_ends_as_it_was_to() {
     furnish(&mut house);
     let mut replies = split_then_c();
     for slow in [1, 2] {
-        replies[slow].1 = format!("!delay 700ms\n{}", replies[slow].1);
+        replies[slow].1 = format!("!delay 4s\n{}", replies[slow].1);
     }
     house.write("debate.md", &script_of(&replies));
     let served = Served::start(&house, &["--allow-scripts"]);
