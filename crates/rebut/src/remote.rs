@@ -103,6 +103,11 @@ impl Remote {
         self.read(self.request(Method::POST, path).timeout(PATIENCE).json(body)).await
     }
 
+    /// Removes something.
+    pub async fn delete(&self, path: &str) -> Result<(), CliError> {
+        self.send(self.request(Method::DELETE, path).timeout(PATIENCE)).await.map(drop)
+    }
+
     /// Sessions, newest first, at most so many; 0 is all.
     pub async fn sessions(&self, status: Option<Status>, limit: usize) -> Result<Vec<Session>, CliError> {
         let mut sessions = Vec::new();

@@ -73,6 +73,7 @@ async fn roles_bound_every_route() {
         }
         let expected = match (method, path) {
             ("POST", "/v1/voting/tally" | "/v1/estimates" | "/v1/session") | ("DELETE", "/v1/session") => Role::Viewer,
+            (_, path) if path.starts_with("/v1/webhooks") => Role::Admin,
             ("GET", _) => Role::Viewer,
             (_, path) if ["approve", "reject", "decision", "notes", "answer", "{turn}"].iter().any(|end| path.ends_with(end)) => {
                 Role::Approver

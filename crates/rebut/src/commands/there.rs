@@ -43,7 +43,8 @@ fn place_of(command: Option<&Command>) -> Where {
             | Command::Reject(_)
             | Command::Answer(_)
             | Command::Note(_)
-            | Command::Export(_),
+            | Command::Export(_)
+            | Command::Webhooks(_),
         ) => Where::There,
         Some(
             Command::Bench(_)
@@ -71,7 +72,7 @@ fn place_of(command: Option<&Command>) -> Where {
 pub fn check(global: &GlobalArgs, command: Option<&Command>) -> Result<(), CliError> {
     match (&global.server, place_of(command)) {
         (Some(_), Where::Nowhere) => Err(CliError::usage("this cannot be done at a server")
-            .hint("decide, ls, show, watch, cancel, note, answer, gates, approve, reject and export can; without --server and REBUT_SERVER it is done here")),
+            .hint("decide, ls, show, watch, cancel, note, answer, gates, approve, reject, export and webhooks can; without --server and REBUT_SERVER it is done here")),
         _ => Ok(()),
     }
 }

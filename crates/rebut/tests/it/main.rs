@@ -50,4 +50,5 @@ mod stress;
 mod telemetry;
 mod usage;
 mod vote;
+mod webhooks;
 mod wisdom;

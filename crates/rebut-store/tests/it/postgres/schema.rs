@@ -16,10 +16,10 @@ async fn is_made_once_and_a_newer_one_is_refused() {
     for task in together {
         task.await.expect("no panic").expect("all open it").append(first(DebateId::new(), 1)).await.expect("append");
     }
-    assert_eq!(cluster.ask(&url, "SELECT version FROM rebut.schema_version"), "1");
+    assert_eq!(cluster.ask(&url, "SELECT version FROM rebut.schema_version"), "2");
     assert_eq!(cluster.ask(&url, "SELECT count(*) FROM rebut.events"), "6");
     cluster.ask(&url, "UPDATE rebut.schema_version SET version = 9");
-    assert_eq!(PostgresStore::connect(&url).await.err(), Some(StoreError::Newer { found: 9, known: 1 }));
+    assert_eq!(PostgresStore::connect(&url).await.err(), Some(StoreError::Newer { found: 9, known: 2 }));
 }
 
 #[tokio::test]
