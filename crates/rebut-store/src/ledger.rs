@@ -53,8 +53,11 @@ pub(crate) struct Change {
     /// Whether it must survive a power cut, and leave nothing of what was there before.
     pub(crate) is_lasting: bool,
     /// Makes it.
-    pub(crate) make: Box<dyn Fn(&Connection) -> rusqlite::Result<()> + Send>,
+    pub(crate) make: Make,
 }
+
+/// What makes a change.
+pub(crate) type Make = Box<dyn Fn(&Connection) -> rusqlite::Result<()> + Send>;
 
 impl Step {
     /// Whether it must survive a power cut.

@@ -47,8 +47,7 @@ impl SqliteStore {
 
     /// Whether every page of the file can be read and is where it belongs. Reads all of it.
     pub async fn check(&self) -> Result<(), StoreError> {
-        let found =
-            self.read(|connection| connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))).await?;
+        let found = self.read(|connection| connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))).await?;
         if found == "ok" { Ok(()) } else { Err(StoreError::Foreign(self.path.display().to_string())) }
     }
 

@@ -22,7 +22,7 @@ fn body(path: &str) -> Value {
 fn filled(path: &str, id: DebateId) -> String {
     let turn = WAITING.replace('/', "%2F").replace(' ', "%20");
     let path = path.replace("{id}", &id.to_string()).replace("{turn}", &turn);
-    path.replace("{gate}", "release").replace("{n}", "1").replace("{name}", "decide")
+    path.replace("{gate}", "release").replace("{n}", "1").replace("{name}", "decide").replace("{webhook}", &id.to_string())
 }
 
 /// All routes and two owners: a foreign id answers as an unknown one does, word for word, and nothing happens to the debate.

@@ -90,9 +90,9 @@ async fn keeps_events_for_whoever_asks(database: Arc<dyn Database>) {
     add(&database, "ann", "https://end", &[END]).await;
     add(&database, "bob", "https://bob", &[GATE, END]).await;
     assert_eq!(claim(&database, all(LONG)).await, [], "nothing from before");
+    let late = events(&database, debate, "ann", &[END]).await;
     happen(&database, debate, "ann", &["human.noted", GATE, "turn.completed", END]).await;
     // What is refused, or was brought here from elsewhere, tells nobody.
-    let late = Append { after: 1, ..events(&database, debate, "ann", &[]).await };
     assert!(matches!(database.append(late).await, Err(StoreError::Conflict { .. })));
     let import = events(&database, DebateId::new(), "ann", &[GATE, END]).await;
     database.append(Append { is_news: false, ..import }).await.expect("append");
@@ -100,11 +100,8 @@ async fn keeps_events_for_whoever_asks(database: Arc<dyn Database>) {
     assert_eq!(database.waiting_deliveries().await, Ok(3));
     let claimed = claim(&database, all(LONG)).await;
     let url = |text: &str| text.to_owned();
-    let expected = BTreeSet::from([
-        (url("https://both"), debate, 3, 1),
-        (url("https://both"), debate, 5, 1),
-        (url("https://end"), debate, 5, 1),
-    ]);
+    let expected =
+        BTreeSet::from([(url("https://both"), debate, 3, 1), (url("https://both"), debate, 5, 1), (url("https://end"), debate, 5, 1)]);
     assert_eq!(shown(&claimed), expected);
     for one in &claimed {
         assert_eq!(one.secret.reveal(), format!("whsec_of {}", one.url));
@@ -167,7 +164,10 @@ async fn switches_off_and_on(database: Arc<dyn Database>) {
     happen(&database, debate, "ann", &[END]).await;
     assert_eq!(database.webhooks("ann").await.expect("a list")[0].why_off.as_deref(), Some("410"));
     let listed = listed(&database, "ann", &webhook).await;
-    assert_eq!(listed.iter().map(|one| (one.seq, one.state)).collect::<Vec<_>>(), [(2, DeliveryState::GivenUp), (1, DeliveryState::GivenUp)]);
+    assert_eq!(
+        listed.iter().map(|one| (one.seq, one.state)).collect::<Vec<_>>(),
+        [(2, DeliveryState::GivenUp), (1, DeliveryState::GivenUp)]
+    );
     assert_eq!(claim(&database, all(LONG)).await, []);
     assert_eq!(database.replace_webhook("ann", &webhook.id, "https://b", &[GATE.to_owned()]).await, Ok(true));
     happen(&database, debate, "ann", &[END, GATE]).await;

@@ -157,7 +157,8 @@ impl Delivering {
         let host = Url::parse(&claimed.url).map(|url| shown(&url)).unwrap_or_default();
         let (debate, seq, attempt) = (claimed.debate.to_string(), claimed.seq.to_string(), claimed.attempt.to_string());
         let (ms, why) = (posted.within.as_millis().to_string(), posted.came.as_ref().err().map(NotTaken::to_string).unwrap_or_default());
-        let mut details = vec![("webhook", &*claimed.webhook), ("host", &host), ("debate", &debate), ("seq", &seq), ("attempt", &attempt), ("ms", &ms)];
+        let mut details =
+            vec![("webhook", &*claimed.webhook), ("host", &host), ("debate", &debate), ("seq", &seq), ("attempt", &attempt), ("ms", &ms)];
         if posted.came.is_err() {
             details.push(("why", &why));
         }

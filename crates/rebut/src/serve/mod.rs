@@ -19,7 +19,7 @@ use crate::{
     error::CliError,
     git::branch,
     telemetry::Telemetry,
-    webhooks::{Hooks, posting::ATTEMPT},
+    webhooks::Hooks,
 };
 use allowed::{Allowed, OnlyAllowed};
 use delivering::{Delivering, Waits};
@@ -94,10 +94,14 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     let tending = tokio::spawn(Tending { desk: desk.clone(), app, keyring, keys, log: log.clone(), left: HashMap::new() }.run());
     interrupts.next().await;
     tending.abort();
-    log.say("stopping", &[("debates", &desk.live().to_string()), ("seconds", &patience.as_secs().to_string())]);
+    let (live, seconds) = (desk.live().to_string(), patience.as_secs().to_string());
     stop.send_replace(true);
+    let draining = drain(&desk, serving, patience, &log);
+    let last_messages = tokio::time::timeout(LAST_ANSWERS, delivering);
+    // Told when every debate knows of it, so that whoever reads it can rely on that.
+    let stopping = async { log.say("stopping", &[("debates", &live), ("seconds", &seconds)]) };
     let code = tokio::select! {
-        (code, _) = async { tokio::join!(drain(&desk, serving, patience, &log), tokio::time::timeout(ATTEMPT, delivering)) } => code,
+        (code, _, ()) = async { tokio::join!(biased; draining, last_messages, stopping) } => code,
         () = interrupts.next() => {
             desk.stop_all().await;
             Ending::Cancelled.exit_code()
@@ -114,13 +118,7 @@ fn registry(app: &App, people: Arc<People>) -> Result<Registry, CliError> {
 }
 
 /// The desk, with its events counted, logged, and sent to a collector where the environment names one.
-fn desk(
-    app: &App,
-    registry: &Registry,
-    models: Arc<dyn Models>,
-    store: Arc<dyn Store>,
-    observing: Observing,
-) -> Result<Desk, CliError> {
+fn desk(app: &App, registry: &Registry, models: Arc<dyn Models>, store: Arc<dyn Store>, observing: Observing) -> Result<Desk, CliError> {
     let telemetry = Telemetry::from_environment().map_err(CliError::usage)?;
     branch::clean_up_after_others(app);
     let (ended, to_send) = mpsc::unbounded_channel();
@@ -172,7 +170,7 @@ fn told(log: &Log) -> Told {
     }))
 }
 
-/// Whoever has not taken its answer by then does not want it.
+/// Whoever has not taken its answer by then does not want it, and whoever has not answered a message gets it again.
 const LAST_ANSWERS: Duration = Duration::from_secs(3);
 
 async fn until(mut stopped: watch::Receiver<bool>) {

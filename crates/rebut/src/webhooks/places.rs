@@ -194,17 +194,66 @@ mod tests {
     #[test]
     fn what_is_not_public_is_closed_however_it_is_written() {
         let open = places(true, &[]);
-        for good in ["https://example.org", "https://example.org:8443/a?b=c", "https://8.8.8.8/x", "https://[2606:4700::1111]/", "https://1.1/"] {
+        for good in
+            ["https://example.org", "https://example.org:8443/a?b=c", "https://8.8.8.8/x", "https://[2606:4700::1111]/", "https://1.1/"]
+        {
             assert!(open.check(good).is_ok_and(|target| !target.is_listed), "{good}");
         }
         let not_public = [
-            "127.0.0.1", "127.1", "0x7f.1", "0x7f000001", "2130706433", "017700000001", "127.0.0.1.", "①②⑦.0.0.1", "0", "0.0.0.0", "10.0.0.1",
-            "100.64.0.1", "100.127.255.255", "169.254.169.254", "172.16.0.1", "172.31.255.255", "192.0.0.8", "192.0.2.1", "192.88.99.1",
-            "192.168.1.1", "198.18.0.1", "198.19.255.255", "198.51.100.7", "203.0.113.7", "224.0.0.1", "239.1.1.1", "240.0.0.1",
-            "255.255.255.255", "[::]", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:10.0.0.1]", "[::ffff:8.8.8.8]", "[::7f00:1]", "[64:ff9b::a00:1]",
-            "[100::1]", "[2001::1]", "[2001:db8::1]", "[2002:7f00:1::]", "[3fff::1]", "[5f00::1]", "[fc00::1]", "[fd12::1]", "[fe80::1]",
-            "[fec0::1]", "[ff02::1]", "localhost", "LOCALHOST", "localhost.", "a.localhost", "printer.local", "metadata.google.internal",
-            "router", "router.home.arpa",
+            "127.0.0.1",
+            "127.1",
+            "0x7f.1",
+            "0x7f000001",
+            "2130706433",
+            "017700000001",
+            "127.0.0.1.",
+            "①②⑦.0.0.1",
+            "0",
+            "0.0.0.0",
+            "10.0.0.1",
+            "100.64.0.1",
+            "100.127.255.255",
+            "169.254.169.254",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.0.0.8",
+            "192.0.2.1",
+            "192.88.99.1",
+            "192.168.1.1",
+            "198.18.0.1",
+            "198.19.255.255",
+            "198.51.100.7",
+            "203.0.113.7",
+            "224.0.0.1",
+            "239.1.1.1",
+            "240.0.0.1",
+            "255.255.255.255",
+            "[::]",
+            "[::1]",
+            "[::ffff:127.0.0.1]",
+            "[::ffff:10.0.0.1]",
+            "[::ffff:8.8.8.8]",
+            "[::7f00:1]",
+            "[64:ff9b::a00:1]",
+            "[100::1]",
+            "[2001::1]",
+            "[2001:db8::1]",
+            "[2002:7f00:1::]",
+            "[3fff::1]",
+            "[5f00::1]",
+            "[fc00::1]",
+            "[fd12::1]",
+            "[fe80::1]",
+            "[fec0::1]",
+            "[ff02::1]",
+            "localhost",
+            "LOCALHOST",
+            "localhost.",
+            "a.localhost",
+            "printer.local",
+            "metadata.google.internal",
+            "router",
+            "router.home.arpa",
         ];
         for host in not_public {
             let found = open.check(&format!("https://{host}/x"));
@@ -241,10 +290,22 @@ mod tests {
         let hosts = ["127.0.0.1:9000", "Hooks.Internal:8443", "[::1]:9000"];
         for public in [true, false] {
             let some = places(public, &hosts);
-            for good in ["http://127.0.0.1:9000/a", "https://hooks.internal:8443", "http://HOOKS.internal:8443", "http://[0:0::1]:9000/", "http://0x7f.1:9000"] {
+            for good in [
+                "http://127.0.0.1:9000/a",
+                "https://hooks.internal:8443",
+                "http://HOOKS.internal:8443",
+                "http://[0:0::1]:9000/",
+                "http://0x7f.1:9000",
+            ] {
                 assert!(some.check(good).is_ok_and(|target| target.is_listed), "{good}");
             }
-            for bad in ["http://127.0.0.1:9001/", "http://127.0.0.1/", "https://hooks.internal/", "http://a@127.0.0.1:9000/", "http://127.0.0.2:9000"] {
+            for bad in [
+                "http://127.0.0.1:9001/",
+                "http://127.0.0.1/",
+                "https://hooks.internal/",
+                "http://a@127.0.0.1:9000/",
+                "http://127.0.0.2:9000",
+            ] {
                 assert!(some.check(bad).is_err(), "{bad}");
             }
             assert_eq!(some.check("https://example.org").is_ok(), public);

@@ -49,7 +49,8 @@ fn free_port() -> String {
 
 fn on_ports(step: &Step, ports: &[String; 2]) -> Step {
     // Through something that is no number: a free port may look like one of the others.
-    let marked = |text: &str| PORTS.iter().enumerate().fold(text.to_owned(), |text, (at, port)| text.replace(port, &format!("<port {at}>")));
+    let marked =
+        |text: &str| PORTS.iter().enumerate().fold(text.to_owned(), |text, (at, port)| text.replace(port, &format!("<port {at}>")));
     let real = |text: &str| ports.iter().enumerate().fold(marked(text), |text, (at, port)| text.replace(&format!("<port {at}>"), port));
     Step { command: real(&step.command), shown: step.shown.iter().map(|line| real(line)).collect() }
 }
