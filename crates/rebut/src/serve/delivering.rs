@@ -114,13 +114,14 @@ impl Delivering {
     /// Sends one message and records what came of it.
     async fn deliver(self, claimed: Claimed) {
         let id = message_id(claimed.debate, claimed.seq);
-        let body = match self.body(claimed.debate, claimed.seq).await {
-            Ok(Some(body)) => body,
+        let posted = match self.body(claimed.debate, claimed.seq).await {
+            Ok(Some(body)) => self.poster.post(&claimed.url, Message { id: &id, body: &body, secret: &claimed.secret }).await,
             // The debate was removed a moment ago, and the delivery with it.
             Ok(None) => return,
-            Err(error) => return self.log.complain("webhook waits", &[("message", &id), ("why", &error.to_string())]),
+            // It is there again when its time is over.
+            Err(StoreError::Unavailable(_)) => return,
+            Err(error) => Posted { came: Err(NotTaken::Unread(error.to_string())), within: Duration::ZERO },
         };
-        let posted = self.poster.post(&claimed.url, Message { id: &id, body: &body, secret: &claimed.secret }).await;
         let came = self.judge(&posted, claimed.attempt);
         self.tell(&claimed, &posted, &came);
         if let Err(error) = self.database.settle_delivery(&claimed, &came).await {

@@ -13,7 +13,11 @@ use rebut_engine::{
 };
 use rebut_server::webhooks::{MadeWebhook, NotDone, Tested, WebhookRequest, Webhooks};
 use serde_json::json;
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::sync::Mutex;
 
 /// The most webhooks of one owner.
 const MOST: usize = 20;
@@ -22,12 +26,17 @@ const MOST: usize = 20;
 pub struct Hooks {
     database: Arc<dyn Database>,
     poster: Poster,
+    /// How many deliveries waited, and when that was counted.
+    waiting: Mutex<Option<(Instant, u64)>>,
 }
+
+/// Counting asks the database, so it is not done each time that somebody wants to know.
+const FRESH: Duration = Duration::from_secs(5);
 
 impl Hooks {
     /// Those of a database, within what the configuration allows.
     pub fn new(app: &App, database: Arc<dyn Database>) -> Result<Self, CliError> {
-        Ok(Self { database, poster: Poster::new(Places::of(&app.config.server))? })
+        Ok(Self { database, poster: Poster::new(Places::of(&app.config.server))?, waiting: Mutex::default() })
     }
 
     /// Who posts.
@@ -103,6 +112,14 @@ impl Webhooks for Hooks {
     }
 
     async fn waiting(&self) -> Result<u64, NotDone> {
-        Ok(self.database.waiting_deliveries().await?)
+        let mut waiting = self.waiting.lock().await;
+        match *waiting {
+            Some((when, count)) if when.elapsed() < FRESH => Ok(count),
+            _ => {
+                let count = self.database.waiting_deliveries().await?;
+                *waiting = Some((Instant::now(), count));
+                Ok(count)
+            }
+        }
     }
 }

@@ -46,6 +46,9 @@ pub enum NotTaken {
     /// It may not be posted there.
     #[error(transparent)]
     Closed(#[from] Closed),
+    /// The event cannot be read.
+    #[error("the event cannot be read: {0}")]
+    Unread(String),
     /// It cannot be signed.
     #[error(transparent)]
     Unsigned(#[from] Unusable),
