@@ -123,11 +123,12 @@ impl Delivering {
             Err(error) => Posted { came: Err(NotTaken::Unread(error.to_string())), within: Duration::ZERO },
         };
         let came = self.judge(&posted, claimed.attempt);
-        self.tell(&claimed, &posted, &came);
+        // Recorded before it is told, so that whoever reads it can rely on that.
         if let Err(error) = self.database.settle_delivery(&claimed, &came).await {
             // It is sent once more when its time is over: its name tells receivers that it is the same.
             self.log.complain("webhook not recorded", &[("message", &id), ("why", &error.to_string())]);
         }
+        self.tell(&claimed, &posted, &came);
     }
 
     /// The event as a watcher is shown it; a redacted one as what is left of it.
