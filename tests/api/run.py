@@ -18,8 +18,9 @@ from pathlib import Path
 
 import server
 
-# Both by name and version; what they need besides is chosen by pip.
+# Both by name and version, and so is what they need besides: a commit that passed must pass again.
 PACKAGES = ["schemathesis==4.32.5", "openapi-spec-validator==0.9.0"]
+CONSTRAINTS = Path(__file__).with_name("constraints.txt")
 
 # The same requests in every run, as far as the server's answers are the same; hence also one worker, and nothing drawn from answers.
 SEED = 7
@@ -27,8 +28,9 @@ SEED = 7
 MOST_SECONDS = 600
 
 # Where a valid request may still be refused: the document cannot say which models, roles and panels the operator allows, which settings a format takes
-# (that is in `/v1/formats`), which steps, options and events a debate has, which form a turn's reply has, nor where two fields contradict each other. Everywhere else what fits must be taken.
-OPEN_ENDED = ["createDebate", "estimate", "forkDebate", "answer", "markDebate", "redactEvent", "tally", "answerTurnRequest"]
+# (that is in `/v1/formats`), which steps, options and events a debate has, which form a turn's reply has, where webhooks may go, nor where two fields contradict each
+# other. Everywhere else what fits must be taken.
+OPEN_ENDED = ["createDebate", "estimate", "forkDebate", "answer", "markDebate", "redactEvent", "tally", "answerTurnRequest", "createWebhook", "replaceWebhook"]
 # What the state of a debate forbids, and what a debate does not have.
 STATES = ["2xx", "404", "409", "426"]
 
@@ -43,7 +45,10 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="rebut-api-") as folder, server.served(options.rebut.resolve(), Path(folder)) as served:
             check_document(tools, served, Path(folder))
             ids = server.debates(served)
-            print(f"{sum(map(len, ids.values()))} debates; asking", flush=True)
+            # Some are only removed, so that the others stay to be asked about; there is room for more.
+            hooks = server.webhooks(served, 12)
+            ids |= {"hooks": hooks[:6], "doomed": hooks[6:]}
+            print(f"{sum(map(len, ids.values()))} debates and webhooks; asking", flush=True)
             return ask(tools, served, ids, Path(folder), options.seed)
     except (server.Wrong, OSError, subprocess.TimeoutExpired) as error:
         print(f"\ninterface: {error}", file=sys.stderr)
@@ -52,11 +57,11 @@ def main() -> int:
 
 def installed(tools: Path) -> Path:
     """The folder with the tools' programs, made anew when it is not for these versions."""
-    venv, wanted = tools.resolve() / "interface", "\n".join(PACKAGES)
+    venv, wanted = tools.resolve() / "interface", "\n".join([*PACKAGES, CONSTRAINTS.read_text()])
     marker = venv / "installed"
     if not marker.exists() or marker.read_text() != wanted:
         call([sys.executable, "-m", "venv", "--clear", str(venv)], "Python cannot make environments: install python3-venv")
-        pip = [str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES]
+        pip = [str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--constraint", str(CONSTRAINTS), *PACKAGES]
         call(pip, "the tools cannot be installed from PyPI")
         marker.write_text(wanted)
     return venv / "bin"
@@ -92,7 +97,7 @@ def ask(tools: Path, served: server.Served, ids: dict[str, list[str]], folder: P
 
 def settings(ids: dict[str, list[str]], folder: Path, seed: int) -> str:
     """What schemathesis is told. JSON's texts and lists are TOML's too."""
-    text, mixed = json.dumps, sorted(one for of_state in ids.values() for one in of_state)
+    text, mixed = json.dumps, sorted(one for state in server.STATES for one in ids[state])
     return f"""
 seed = {seed}
 workers = 1
@@ -122,10 +127,17 @@ values = {text(ids["asking"])}
 [dictionaries.versions]
 values = ["1"]
 
+[dictionaries.hooks]
+values = {text(ids["hooks"])}
+
+[dictionaries.doomed]
+values = {text(ids["doomed"])}
+
 [parameters]
 "path.id" = {{ dictionary = "debates", probability = 0.9 }}
 "path.gate" = {{ dictionary = "gates", probability = 0.7 }}
 "path.n" = {{ dictionary = "versions", probability = 0.7 }}
+"path.webhook" = {{ dictionary = "hooks", probability = 0.9 }}
 
 [generation]
 database = "none"
@@ -154,6 +166,10 @@ parameters = {{ "path.id" = {{ dictionary = "solved", probability = 0.9 }} }}
 [[operations]]
 include-operation-id = ["listTurnRequests", "getTurnRequest", "answerTurnRequest"]
 parameters = {{ "path.id" = {{ dictionary = "asking", probability = 0.9 }} }}
+
+[[operations]]
+include-operation-id = ["deleteWebhook"]
+parameters = {{ "path.webhook" = {{ dictionary = "doomed", probability = 0.9 }} }}
 """
 
 

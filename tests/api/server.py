@@ -14,7 +14,9 @@ from pathlib import Path
 PATIENCE_SECONDS = 120
 
 # The limit is for people; here one key asks all the time. Model servers that happen to run on this machine are out of reach.
-CONFIG = "[server]\nrequests_per_minute = 10000000\n" + "".join(
+# Webhooks may be posted to one place only, where nobody listens: whatever is asked for, nothing leaves this machine.
+NOBODY = "127.0.0.1:9"
+CONFIG = f'[server]\nrequests_per_minute = 10000000\nwebhook_public = false\nwebhook_hosts = ["{NOBODY}"]\n' + "".join(
     f'[providers.{name}]\nbase_url = "http://127.0.0.1:9/v1"\n' for name in ["ollama", "lmstudio", "llamacpp", "vllm"]
 )
 
@@ -102,6 +104,11 @@ def debates(served: Served) -> dict[str, list[str]]:
         if state in AFTERWARDS:
             served.ask("POST", f"/v1/debates/{one}/{AFTERWARDS[state]}", {})
     return ids
+
+
+def webhooks(served: Served, count: int) -> list[str]:
+    """Webhooks that may be asked about. An owner has 20 at most."""
+    return [served.ask("POST", "/v1/webhooks", {"url": f"http://{NOBODY}/{number}"})["id"] for number in range(count)]
 
 
 def begin(served: Served, state: str, number: int) -> str:

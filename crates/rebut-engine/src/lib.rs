@@ -28,6 +28,7 @@ pub mod model;
 pub mod moves;
 pub mod nearest;
 pub mod observing;
+pub mod outbox;
 pub mod outcome;
 pub mod planning;
 pub mod policy;

@@ -4,6 +4,7 @@ use crate::{
     DebateId,
     event::TurnCompleted,
     model::{Finish, Usage},
+    outbox::is_told,
     projection::{Projection, Tables},
     record::Record,
     seal::Checkpoint,
@@ -93,6 +94,8 @@ pub struct Append {
     pub durability: Durability,
     /// Whether the appender takes or gives up the debate.
     pub claim: Claim,
+    /// Whether it happens now, so that who asked for word of it gets it; not where a journal is brought here from elsewhere.
+    pub is_news: bool,
 }
 
 impl Append {
@@ -108,7 +111,13 @@ impl Append {
             projections: Vec::new(),
             durability: Durability::Process,
             claim: Claim::Keep,
+            is_news: true,
         }
+    }
+
+    /// The records that somebody may want word of.
+    pub fn told(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter().filter(|record| self.is_news && is_told(&record.kind))
     }
 }
 

@@ -1,6 +1,9 @@
 //! How a request becomes a debate, and what there is to choose from. Whoever starts the server knows the configuration; the server does not.
 
-use crate::body::{object, objects, whole};
+use crate::{
+    body::{object, objects, whole},
+    webhooks::Webhooks,
+};
 use rebut_engine::{DebateId, More, Start, budget::Caps, error::DeskError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,6 +56,11 @@ pub trait Front: Send + Sync + 'static {
 
     /// Turns that wait for people or calling agents, where there are any.
     fn inbox(&self) -> Option<Arc<dyn Inbox>> {
+        None
+    }
+
+    /// Who is told of events, where anybody can be.
+    fn webhooks(&self) -> Option<Arc<dyn Webhooks>> {
         None
     }
 }

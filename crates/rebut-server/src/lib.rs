@@ -14,6 +14,7 @@ mod routes;
 mod server;
 mod sse;
 mod tail;
+pub mod webhooks;
 mod ws;
 
 pub use metrics::Metrics;

@@ -15,6 +15,7 @@ use std::{
 pub struct Metrics {
     requests: Mutex<BTreeMap<(&'static str, u16), u64>>,
     ended: Mutex<BTreeMap<&'static str, u64>>,
+    sent: Mutex<BTreeMap<&'static str, u64>>,
     started: AtomicU64,
     turns: AtomicU64,
     failed: AtomicU64,
@@ -29,12 +30,19 @@ pub(crate) struct Now {
     pub live: usize,
     /// Who watches.
     pub watchers: usize,
+    /// Deliveries to webhooks that wait, where there can be any.
+    pub undelivered: Option<u64>,
 }
 
 impl Metrics {
     /// A request was answered.
     pub(crate) fn answered(&self, route: &'static str, status: u16) {
         *lock(&self.requests).entry((route, status)).or_default() += 1;
+    }
+
+    /// An attempt to deliver something to a webhook came to this: `delivered`, `failed` or `given_up`.
+    pub fn sent(&self, result: &'static str) {
+        *lock(&self.sent).entry(result).or_default() += 1;
     }
 
     /// A watcher missed so many pieces of text.
@@ -64,6 +72,11 @@ impl Metrics {
         family(&mut text, "rebut_http_requests_total", "counter", "Requests answered.", requests.collect());
         family(&mut text, "rebut_watchers", "gauge", "Connections that follow a debate.", one(&now.watchers));
         family(&mut text, "rebut_watch_missed_total", "counter", "Pieces of text that slow watchers missed.", of(&self.lagged));
+        let sent = lock(&self.sent).iter().map(|(how, count)| (format!("{{result=\"{how}\"}}"), count.to_string())).collect();
+        family(&mut text, "rebut_webhook_attempts_total", "counter", "Attempts to deliver events, by what came of them.", sent);
+        if let Some(waiting) = now.undelivered {
+            family(&mut text, "rebut_webhook_deliveries_waiting", "gauge", "Deliveries that wait, of the whole database.", one(&waiting));
+        }
         text
     }
 }

@@ -55,6 +55,7 @@ const TAGS: &[(&str, &str)] = &[
     ("debates", "Start, list, look, remove."),
     ("readings", "What happened in a debate."),
     ("steering", "What people do to a debate."),
+    ("webhooks", "Who is told of events, signed."),
     ("catalog", "What there is to choose from."),
     ("service", "The server itself."),
 ];
@@ -265,7 +266,7 @@ mod tests {
             assert!(ids.insert(route.id), "{} is there twice", route.id);
             let of_debate = route.path.starts_with("/v1/debates/{id}");
             assert_eq!(route.debate == Debate::Own, of_debate, "{}: a route with an id is its owner's", route.path);
-            assert_eq!(route.body.is_some(), route.method == Way::Post, "{:?} {}", route.method, route.path);
+            assert_eq!(route.body.is_some(), matches!(route.method, Way::Post | Way::Put), "{:?} {}", route.method, route.path);
             assert!(!route.replies.is_empty(), "{}", route.id);
             assert!(route.least.is_some() || route.path == "/healthz", "{} is open", route.path);
             for part in route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {

@@ -2,7 +2,7 @@
 
 use crate::{
     claims::{ClaimError, Claims},
-    derived, failed, rows,
+    derived, failed, outbox, rows,
 };
 use rebut_engine::{
     DebateId,
@@ -37,6 +37,43 @@ impl Work {
     /// Whether text is taken out, of which the log may hold a copy.
     pub(crate) fn leaves_traces(&self) -> bool {
         !matches!(self, Self::Append(_))
+    }
+}
+
+/// What the writing thread of a file is given.
+pub(crate) enum Step {
+    /// Something with a journal.
+    Work(Work),
+    /// Something beside the journals.
+    Change(Change),
+}
+
+/// A change beside the journals. Made again where the transaction it was part of is undone.
+pub(crate) struct Change {
+    /// Whether it must survive a power cut, and leave nothing of what was there before.
+    pub(crate) is_lasting: bool,
+    /// Makes it.
+    pub(crate) make: Make,
+}
+
+/// What makes a change.
+pub(crate) type Make = Box<dyn Fn(&Connection) -> rusqlite::Result<()> + Send>;
+
+impl Step {
+    /// Whether it must survive a power cut.
+    pub(crate) fn needs_power(&self) -> bool {
+        match self {
+            Self::Work(work) => work.needs_power(),
+            Self::Change(change) => change.is_lasting,
+        }
+    }
+
+    /// Whether text is taken out, of which the log may hold a copy.
+    pub(crate) fn leaves_traces(&self) -> bool {
+        match self {
+            Self::Work(work) => work.leaves_traces(),
+            Self::Change(change) => change.is_lasting,
+        }
     }
 }
 
@@ -92,8 +129,8 @@ impl Ledger {
         self.counts.clear();
     }
 
-    /// Does all works; those that are refused leave nothing behind. Any other trouble must end the transaction.
-    pub(crate) fn apply_all(&mut self, works: &[Work]) -> Result<Vec<Result<(), StoreError>>, Trouble> {
+    /// Does all steps; those that are refused leave nothing behind. Any other trouble must end the transaction.
+    pub(crate) fn apply_all(&mut self, steps: &[Step]) -> Result<Vec<Result<(), StoreError>>, Trouble> {
         self.written = None;
         let version = Some(rows::data_version(&self.connection)?);
         if self.version != version || self.counts.len() > COUNTS {
@@ -101,9 +138,13 @@ impl Ledger {
             self.counts.clear();
             self.version = version;
         }
-        let mut results = Vec::with_capacity(works.len());
-        for work in works {
-            results.push(match self.apply(work) {
+        let mut results = Vec::with_capacity(steps.len());
+        for step in steps {
+            let done = match step {
+                Step::Work(work) => self.apply(work),
+                Step::Change(change) => (change.make)(&self.connection).map_err(Trouble::from),
+            };
+            results.push(match done {
                 Err(Trouble::Refused(error)) => Err(error),
                 other => Ok(other?),
             });
@@ -191,6 +232,7 @@ impl Ledger {
             let session = append.debate.to_string();
             append.projections.iter().try_for_each(|left| derived::insert(connection, &session, left))?;
         }
+        append.told().try_for_each(|record| outbox::keep(connection, record))?;
         match append.claim {
             Claim::Keep | Claim::Hold => {}
             Claim::Take => self.claims.take(connection, append.debate.as_bytes())?,

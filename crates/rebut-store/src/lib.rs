@@ -5,6 +5,7 @@ mod claims;
 mod derived;
 mod elsewhere;
 mod ledger;
+mod outbox;
 mod postgres;
 mod readers;
 mod rows;

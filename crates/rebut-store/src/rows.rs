@@ -123,6 +123,7 @@ pub(crate) fn remove(connection: &Connection, debate: DebateId) -> rusqlite::Res
         // `0` is the character after `/`.
         "DELETE FROM debate_turns WHERE id >= ?1 || '/' AND id < ?1 || '0'",
         "DELETE FROM debate_logs WHERE debate_id = ?1",
+        "DELETE FROM webhook_deliveries WHERE debate_id = ?1",
         "DELETE FROM debate_sessions WHERE id = ?1",
     ] {
         removed += connection.execute(sql, [&text])?;

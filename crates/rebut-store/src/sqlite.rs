@@ -4,7 +4,7 @@ use crate::{
     claims, derived,
     elsewhere::{Elsewhere, Watcher},
     failed,
-    ledger::Work,
+    ledger::{Step, Work},
     readers::Readers,
     rows, schema, sql_failed,
     writer::Writer,
@@ -16,6 +16,7 @@ use rebut_engine::{
     seal::Checkpoint,
     store::{Append, Changed, Filter, Session, Store, StoreError},
 };
+use rusqlite::Connection;
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
@@ -46,9 +47,21 @@ impl SqliteStore {
 
     /// Whether every page of the file can be read and is where it belongs. Reads all of it.
     pub async fn check(&self) -> Result<(), StoreError> {
-        let found =
-            self.readers.read(|connection| connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))).await?;
+        let found = self.read(|connection| connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))).await?;
         if found == "ok" { Ok(()) } else { Err(StoreError::Foreign(self.path.display().to_string())) }
+    }
+
+    /// Hands a step to the writing thread and waits for its commit.
+    pub(crate) async fn write(&self, step: Step) -> Result<(), StoreError> {
+        self.writer.take(step).await
+    }
+
+    /// Reads beside it.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        reading: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.readers.read(reading).await
     }
 
     fn watch(&self) -> Result<(), StoreError> {
@@ -63,38 +76,38 @@ impl SqliteStore {
 #[async_trait::async_trait]
 impl Store for SqliteStore {
     async fn append(&self, append: Append) -> Result<(), StoreError> {
-        self.writer.work(Work::Append(append)).await
+        self.write(Step::Work(Work::Append(append))).await
     }
 
     async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError> {
-        let read = self.readers.read(move |connection| rows::load(connection, debate, after)).await?;
+        let read = self.read(move |connection| rows::load(connection, debate, after)).await?;
         read.map_err(|(seq, why)| StoreError::Unreadable { debate, seq, why })
     }
 
     async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {
-        let read = self.readers.read(move |connection| rows::checkpoints(connection, debate)).await?;
+        let read = self.read(move |connection| rows::checkpoints(connection, debate)).await?;
         read.map_err(|(seq, why)| StoreError::Unreadable { debate, seq, why })
     }
 
     async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
         let filter = filter.clone();
-        self.readers.read(move |connection| rows::sessions(connection, &filter)).await
+        self.read(move |connection| rows::sessions(connection, &filter)).await
     }
 
     async fn tables(&self, debate: DebateId) -> Result<Tables, StoreError> {
-        self.readers.read(move |connection| derived::tables(connection, debate)).await
+        self.read(move |connection| derived::tables(connection, debate)).await
     }
 
     async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {
-        self.writer.work(Work::Redact(Box::new(tombstone), append)).await
+        self.write(Step::Work(Work::Redact(Box::new(tombstone), append))).await
     }
 
     async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
-        self.writer.work(Work::Remove(debate)).await
+        self.write(Step::Work(Work::Remove(debate))).await
     }
 
     async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
-        let claimed = self.readers.read(move |connection| claims::claimed_by(connection, debate.as_bytes())).await?;
+        let claimed = self.read(move |connection| claims::claimed_by(connection, debate.as_bytes())).await?;
         let Some(runner) = claimed else { return Ok(None) };
         claims::look(&self.path, &runner).map_err(|error| failed("looking for the runner", error))
     }
@@ -105,7 +118,7 @@ impl Store for SqliteStore {
     }
 
     async fn abandoned(&self, most: usize) -> Result<Vec<DebateId>, StoreError> {
-        let running = self.readers.read(claims::running).await?;
+        let running = self.read(claims::running).await?;
         // Thousands of debates have few runners: each is looked for once.
         let mut lives: HashMap<String, bool> = HashMap::new();
         let mut abandoned = Vec::new();

@@ -4,7 +4,7 @@
 use crate::{
     elsewhere::Elsewhere,
     failed,
-    ledger::{Ledger, Trouble, Work},
+    ledger::{Ledger, Step, Trouble},
     schema,
 };
 use rebut_engine::store::StoreError;
@@ -20,7 +20,7 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// Most works in one transaction.
+/// Most steps in one transaction.
 const BATCH: usize = 1024;
 /// Quiet time after which what a power cut could still take is brought to the disk.
 const QUIET: Duration = Duration::from_millis(20);
@@ -38,7 +38,7 @@ pub(crate) struct Writer {
 }
 
 struct Job {
-    work: Work,
+    step: Step,
     answer: oneshot::Sender<Result<(), StoreError>>,
 }
 
@@ -52,11 +52,11 @@ impl Writer {
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
-    /// Hands over one work and waits for its commit.
-    pub(crate) async fn work(&self, work: Work) -> Result<(), StoreError> {
+    /// Hands over one step and waits for its commit.
+    pub(crate) async fn take(&self, step: Step) -> Result<(), StoreError> {
         let gone = || StoreError::Failed("the writer's thread ended; open the store again".to_owned());
         let (answer, answered) = oneshot::channel();
-        self.jobs.as_ref().and_then(|jobs| jobs.send(Job { work, answer }).ok()).ok_or_else(gone)?;
+        self.jobs.as_ref().and_then(|jobs| jobs.send(Job { step, answer }).ok()).ok_or_else(gone)?;
         answered.await.unwrap_or_else(|_| Err(gone()))
     }
 }
@@ -114,43 +114,43 @@ impl Desk {
     }
 
     fn serve(&mut self, batch: Vec<Job>) {
-        let (works, answers): (Vec<_>, Vec<_>) = batch.into_iter().map(|job| (job.work, job.answer)).unzip();
-        let results = self.write(&works);
+        let (steps, answers): (Vec<_>, Vec<_>) = batch.into_iter().map(|job| (job.step, job.answer)).unzip();
+        let results = self.write(&steps);
         for (answer, result) in answers.into_iter().zip(results) {
             // Whoever no longer waits for it still has it done.
             let _ = answer.send(result);
         }
     }
 
-    /// Does all works in one transaction; if one of them breaks it, each in its own.
-    fn write(&mut self, works: &[Work]) -> Vec<Result<(), StoreError>> {
+    /// Does all steps in one transaction; if one of them breaks it, each in its own.
+    fn write(&mut self, steps: &[Step]) -> Vec<Result<(), StoreError>> {
         if let Some(why) = &self.broken {
-            return works.iter().map(|_| Err(why.clone())).collect();
+            return steps.iter().map(|_| Err(why.clone())).collect();
         }
-        match self.transact(works) {
+        match self.transact(steps) {
             Ok(results) => results,
             Err(Trouble::Refused(error) | Trouble::Unfinished(error)) => {
-                if let [_] = works {
+                if let [_] = steps {
                     return vec![Err(error)];
                 }
-                works.iter().flat_map(|work| self.write(std::slice::from_ref(work))).collect()
+                steps.iter().flat_map(|step| self.write(std::slice::from_ref(step))).collect()
             }
-            Err(Trouble::Unbegun(error) | Trouble::Uncertain(error)) => works.iter().map(|_| Err(error.clone())).collect(),
+            Err(Trouble::Unbegun(error) | Trouble::Uncertain(error)) => steps.iter().map(|_| Err(error.clone())).collect(),
         }
     }
 
-    fn transact(&mut self, works: &[Work]) -> Result<Vec<Result<(), StoreError>>, Trouble> {
-        let power = works.iter().any(Work::needs_power) || self.unsynced.is_some_and(|since| since.elapsed() > LONGEST);
+    fn transact(&mut self, steps: &[Step]) -> Result<Vec<Result<(), StoreError>>, Trouble> {
+        let power = steps.iter().any(Step::needs_power) || self.unsynced.is_some_and(|since| since.elapsed() > LONGEST);
         self.begin(power).map_err(|error| Trouble::Unbegun(failed("beginning to write", error)))?;
         let before = self.ledger.connection.total_changes();
-        let outcome = self.ledger.apply_all(works).and_then(|results| {
+        let outcome = self.ledger.apply_all(steps).and_then(|results| {
             let wrote = self.ledger.connection.total_changes() != before;
             self.commit(power, wrote)?;
             Ok(results)
         });
         match &outcome {
             Ok(results) => {
-                if works.iter().zip(results).any(|(work, result)| result.is_ok() && work.leaves_traces()) {
+                if steps.iter().zip(results).any(|(step, result)| result.is_ok() && step.leaves_traces()) {
                     self.scrub = true;
                     self.scrub();
                 }

@@ -34,7 +34,12 @@ impl Caught {
 impl Catcher {
     /// Starts one that answers these statuses in turn, the last one for ever.
     pub fn start(statuses: &'static [u16]) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port");
+        Self::at("127.0.0.1:0", statuses)
+    }
+
+    /// The same, at that address.
+    pub fn at(address: &str, statuses: &'static [u16]) -> Self {
+        let listener = TcpListener::bind(address).expect("a loopback port");
         let address = listener.local_addr().expect("its address");
         let (sender, caught) = channel();
         std::thread::spawn(move || {

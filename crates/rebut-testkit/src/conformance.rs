@@ -1,5 +1,6 @@
 //! What every store must do, as a table of checks: the same for the one in memory and the ones on disk.
 
+pub mod outbox;
 mod tables;
 
 use futures_util::future::{BoxFuture, join_all};

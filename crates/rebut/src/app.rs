@@ -14,6 +14,7 @@ use rebut_engine::{
     Desk, DeskOptions,
     model::{Model, Models},
     observing::Observer,
+    outbox::Database,
     secrets::Scrubber,
     store::Store,
     view::View,
@@ -85,6 +86,11 @@ impl App {
 
     /// The database that debates are kept in.
     pub async fn store(&self) -> Result<Arc<dyn Store>, CliError> {
+        Ok(self.database().await?)
+    }
+
+    /// The same with who wants word of them.
+    pub async fn database(&self) -> Result<Arc<dyn Database>, CliError> {
         Ok(match self.place.kept() {
             Kept::File(path) => Arc::new(SqliteStore::open(&path)?),
             Kept::Server(url) => {

@@ -35,6 +35,7 @@ mod serve;
 mod telemetry;
 mod text;
 mod versions;
+mod webhooks;
 mod wisdom;
 mod workspace;
 

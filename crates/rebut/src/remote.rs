@@ -110,6 +110,11 @@ impl Remote {
         self.read(self.request(Method::POST, path).timeout(PATIENCE).json(body)).await
     }
 
+    /// Removes something.
+    pub async fn delete(&self, path: &str) -> Result<(), CliError> {
+        self.send(self.request(Method::DELETE, path).timeout(PATIENCE)).await.map(drop)
+    }
+
     /// Sessions of the key's owner, newest first. Whose they are and where to begin are not among what can be asked for.
     pub async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, CliError> {
         let most = if filter.limit == 0 { usize::MAX } else { filter.limit };
@@ -165,7 +170,7 @@ impl Remote {
 
     /// Removes a debate.
     pub async fn remove(&self, id: DebateId) -> Result<(), CliError> {
-        self.send(self.request(Method::DELETE, &format!("/v1/debates/{id}")).timeout(PATIENCE)).await.map(drop)
+        self.delete(&format!("/v1/debates/{id}")).await
     }
 
     /// What the server itself says of a journal.

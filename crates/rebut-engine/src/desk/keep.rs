@@ -161,6 +161,7 @@ impl Desk {
             append.checkpoint = checkpoint;
             append.session = Some(Box::new(session.clone()));
             append.durability = Durability::Power;
+            append.is_news = false;
             self.inner.store.append(append).await?;
             after = end.max(after);
         }

@@ -25,7 +25,7 @@ pub(crate) use listing::list;
 use caller::{Caller, chain, shown_headers};
 use incoming::{Deadlines, Incoming};
 use rebut_engine::model::{Allowance, Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage};
-use reqwest::{Client, Url, header::CONTENT_TYPE};
+use reqwest::{Client, ClientBuilder, Url, header::CONTENT_TYPE};
 use std::{sync::Arc, sync::Once, time::Duration};
 use wires::{Ask, End, Outcome, Wire};
 
@@ -47,8 +47,18 @@ pub struct HttpModel {
     price: Option<Price>,
 }
 
-/// The HTTP client endpoints share. It reads no proxy from the environment, follows nothing, repeats nothing and unpacks nothing.
+/// The HTTP client endpoints share.
 pub fn client(connect: Duration) -> Result<Client, Fault> {
+    build(client_builder(connect))
+}
+
+/// A client that differs from the shared one in something.
+pub fn build(builder: ClientBuilder) -> Result<Client, Fault> {
+    builder.build().map_err(|error| Fault::new(FaultKind::Unavailable, format!("no HTTPS client: {}", chain(&error))))
+}
+
+/// What every client here is: it reads no proxy from the environment, follows nothing, repeats nothing and unpacks nothing.
+pub fn client_builder(connect: Duration) -> ClientBuilder {
     static TLS: Once = Once::new();
     // A provider somebody else installed before is as good.
     TLS.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
@@ -59,8 +69,6 @@ pub fn client(connect: Duration) -> Result<Client, Fault> {
         .retry(reqwest::retry::never())
         .http1_only()
         .connect_timeout(connect)
-        .build()
-        .map_err(|error| Fault::new(FaultKind::Unavailable, format!("no HTTPS client: {}", chain(&error))))
 }
 
 impl HttpModel {

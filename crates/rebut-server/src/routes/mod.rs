@@ -13,6 +13,7 @@ pub mod service;
 pub mod steering;
 pub mod table;
 pub mod voting;
+pub mod webhooks;
 
 use crate::{door::Call, keys::Role, problem::Problem};
 use axum::{
@@ -61,6 +62,8 @@ pub enum Way {
     Get,
     /// Changes something, or carries much.
     Post,
+    /// Puts something in the place of what was there.
+    Put,
     /// Removes something.
     Delete,
 }
@@ -71,6 +74,7 @@ impl Way {
         match self {
             Self::Get => "GET",
             Self::Post => "POST",
+            Self::Put => "PUT",
             Self::Delete => "DELETE",
         }
     }
@@ -80,6 +84,7 @@ impl Way {
         match self {
             Self::Get => MethodFilter::GET,
             Self::Post => MethodFilter::POST,
+            Self::Put => MethodFilter::PUT,
             Self::Delete => MethodFilter::DELETE,
         }
     }

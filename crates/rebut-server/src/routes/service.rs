@@ -86,6 +86,11 @@ pub async fn ready(call: Call) -> Result<Response, Problem> {
 
 /// What is counted.
 pub async fn metrics(call: Call) -> Result<Response, Problem> {
-    let now = Now { live: call.server.desk.live(), watchers: call.server.watchers.count() };
+    // A database that is away does not take the other counts with it.
+    let undelivered = match call.server.front.webhooks() {
+        Some(webhooks) => webhooks.waiting().await.ok(),
+        None => None,
+    };
+    let now = Now { live: call.server.desk.live(), watchers: call.server.watchers.count(), undelivered };
     Ok(plain("text/plain; version=0.0.4; charset=utf-8", call.server.metrics.text(&now)))
 }

@@ -2,16 +2,18 @@
 
 use super::{
     Carried, Debate, Handler, Reply, Route, SchemaOf, Way, catalog, code, debates, events, exports, gates, inbox, policy, readings,
-    schema_of, service, steering, voting,
+    schema_of, service, steering, voting, webhooks,
 };
 use crate::{
     front::{FormatCard, NewDebate, PersonaCard, TurnRequest},
     keys::Role::{self, Admin, Approver, Viewer},
+    webhooks::{MadeWebhook, Tested, WebhookRequest},
 };
 use rebut_engine::{
     audit::Audit,
     event::{GateDecided, HumanAnswered, HumanMarked},
     facts::CodeRecorded,
+    outbox::Webhook,
     policy::PolicyInsights,
     report::Document,
 };
@@ -30,7 +32,7 @@ pub const HEADERS: &[(&str, &str, &str)] = &[
     ("Idempotency-Key", "The same key with the same body starts one debate only, however often it is sent.", "^[!-~]{1,200}$"),
     ("Prefer", "`wait=SECONDS` answers with the result if the debate ends within that time, at most 60 s.", "^[ -~]{0,200}$"),
     ("Last-Event-ID", "The number of the last event that was seen; goes before `after`.", "^[0-9]{1,18}$"),
-    ("Location", "Where the debate is.", "^/v1/debates/[0-9a-f-]{36}$"),
+    ("Location", "Where it is.", "^/v1/(debates|webhooks)/[0-9a-f-]{36}$"),
     ("Idempotency-Replayed", "The debate was there already.", "^true$"),
     ("Preference-Applied", "What of `Prefer` was done.", "^wait=[0-9]+$"),
     ("Set-Cookie", "The key, for pages of this server only.", "^rebut="),
@@ -39,6 +41,7 @@ pub const HEADERS: &[(&str, &str, &str)] = &[
 /// Parts of paths, with what they mean and the form of their value.
 pub const PARAMETERS: &[(&str, &str, &str)] = &[
     ("id", "The debate.", "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"),
+    ("webhook", "The webhook.", "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"),
     ("n", "The number of a version, from 1.", "^[1-9][0-9]{0,8}$"),
     ("gate", "The gate's name.", "^[^/]{1,200}$"),
     ("turn", "The turn's name, percent-encoded.", ""),
@@ -48,6 +51,7 @@ pub const PARAMETERS: &[(&str, &str, &str)] = &[
 const DEBATES: &str = "debates";
 const READINGS: &str = "readings";
 const STEERING: &str = "steering";
+const WEBHOOKS: &str = "webhooks";
 const CATALOG: &str = "catalog";
 const SERVICE: &str = "service";
 
@@ -77,6 +81,11 @@ const fn of_debate(path: &'static str, id: &'static str, summary: &'static str, 
 /// Something done to one debate.
 const fn act(least: Role, path: &'static str, id: &'static str, summary: &'static str, handler: Handler) -> Route {
     Route { method: Way::Post, least: Some(least), debate: Debate::Own, refusals: &[409], ..get(path, id, STEERING, summary, handler) }
+}
+
+/// Something with webhooks. Their addresses may hold secrets of their receivers, so reading them takes as much as making them.
+const fn hook(method: Way, path: &'static str, id: &'static str, summary: &'static str, handler: Handler) -> Route {
+    Route { method, least: Some(Admin), refusals: &[404], ..get(path, id, WEBHOOKS, summary, handler) }
 }
 
 const fn carries<T: JsonSchema>() -> Option<Carried> {
@@ -291,6 +300,51 @@ pub const ROUTES: &[Route] = &[
     Route {
         replies: &[Reply::json::<Audit>(200, "What was found; `ok` says whether anything is wrong.")],
         ..of_debate("/v1/debates/{id}/audit", "auditDebate", "Whether the journal is as it was written.", go!(exports::audit))
+    },
+    Route {
+        body: carries::<WebhookRequest>(),
+        replies: &[Reply { headers: &["Location"], ..Reply::json::<MadeWebhook>(201, "It is on. Its secret is shown this once.") }],
+        refusals: &[404, 409],
+        ..hook(Way::Post, "/v1/webhooks", "createWebhook", "Has events of all debates of this owner posted somewhere.", go!(webhooks::add))
+    },
+    Route {
+        replies: &[Reply::json::<webhooks::WebhookList>(200, "Webhooks, oldest first.")],
+        ..hook(Way::Get, "/v1/webhooks", "listWebhooks", "Lists webhooks.", go!(webhooks::list))
+    },
+    Route {
+        replies: &[Reply::json::<Webhook>(200, "The webhook.")],
+        ..hook(Way::Get, "/v1/webhooks/{webhook}", "getWebhook", "A webhook, without its secret.", go!(webhooks::show))
+    },
+    Route {
+        body: carries::<WebhookRequest>(),
+        replies: &[Reply::json::<Webhook>(200, "The webhook as it is now. Its secret stays.")],
+        ..hook(
+            Way::Put,
+            "/v1/webhooks/{webhook}",
+            "replaceWebhook",
+            "Gives a webhook another address and other kinds, and switches it on.",
+            go!(webhooks::replace),
+        )
+    },
+    Route {
+        replies: &[Reply::empty(204, "It is gone, with everything that was to be sent to it.")],
+        ..hook(Way::Delete, "/v1/webhooks/{webhook}", "deleteWebhook", "Removes a webhook.", go!(webhooks::remove))
+    },
+    Route {
+        body: may_carry::<steering::Nothing>(),
+        replies: &[Reply::json::<Tested>(200, "What came back, also where it was not taken.")],
+        ..hook(Way::Post, "/v1/webhooks/{webhook}/test", "testWebhook", "Posts a signed test message now.", go!(webhooks::test))
+    },
+    Route {
+        query: asks::<webhooks::DeliveriesQuery>(),
+        replies: &[Reply::json::<webhooks::DeliveryList>(200, "Deliveries, newest first.")],
+        ..hook(
+            Way::Get,
+            "/v1/webhooks/{webhook}/deliveries",
+            "listDeliveries",
+            "What waits, was taken, or was given up.",
+            go!(webhooks::deliveries),
+        )
     },
     Route {
         replies: &[Reply::json::<Vec<FormatCard>>(200, "Formats.")],

@@ -56,8 +56,8 @@ async fn every_reading_of_a_debate_fits_its_schema() {
     let mut read = 0;
     for (path, methods) in document["paths"].as_object().expect("paths") {
         let operation = &methods["get"];
-        // No code was written in this debate, and a socket is no reading.
-        if operation.is_null() || path.contains("{n}") || path.ends_with("/ws") {
+        // No code was written in this debate, a socket is no reading, and nobody keeps webhooks in this house.
+        if operation.is_null() || path.contains("{n}") || path.ends_with("/ws") || path.starts_with("/v1/webhooks") {
             continue;
         }
         let filled = parameters.iter().fold(path.clone(), |path, (name, value)| path.replace(name, value));

@@ -19,7 +19,8 @@ async fn routes_and_document_are_the_same() {
     assert_eq!(described, served);
     for (method, path, least) in listed() {
         let filled = path.replace("{id}", "00000000-0000-4000-8000-000000000000").replace("{n}", "1").replace("{name}", "none");
-        let answer = house.ask("", method, &filled.replace("{gate}", "g").replace("{turn}", "t"), &Value::Null).await;
+        let answer =
+            house.ask("", method, &filled.replace("{gate}", "g").replace("{turn}", "t").replace("{webhook}", "w"), &Value::Null).await;
         assert_eq!(answer.status, if least.is_some() { 401 } else { 200 }, "{method} {path}");
     }
     for method in ["PUT", "PATCH", "OPTIONS"] {

@@ -23,7 +23,7 @@ fn body(path: &str) -> Value {
 fn filled(path: &str, id: DebateId) -> String {
     let turn = WAITING.replace('/', "%2F").replace(' ', "%20");
     let path = path.replace("{id}", &id.to_string()).replace("{turn}", &turn);
-    path.replace("{gate}", "release").replace("{n}", "1").replace("{name}", "decide")
+    path.replace("{gate}", "release").replace("{n}", "1").replace("{name}", "decide").replace("{webhook}", &id.to_string())
 }
 
 /// All routes and two owners: a foreign id answers as an unknown one does, word for word, and nothing happens to the debate.
@@ -87,6 +87,7 @@ async fn roles_bound_every_route() {
         }
         let expected = match (method, path) {
             ("POST", "/v1/voting/tally" | "/v1/estimates" | "/v1/session") | ("DELETE", "/v1/session") => Role::Viewer,
+            (_, path) if path.starts_with("/v1/webhooks") => Role::Admin,
             ("GET", _) => Role::Viewer,
             (_, path) if ["approve", "reject", "decision", "notes", "answer", "mark", "{turn}"].iter().any(|end| path.ends_with(end)) => {
                 Role::Approver

@@ -4,6 +4,7 @@ mod address;
 mod deciding;
 mod leases;
 mod listening;
+mod outbox;
 mod pool;
 mod rows;
 mod schema;

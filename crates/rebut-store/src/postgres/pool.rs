@@ -36,7 +36,7 @@ impl Pool {
 
     /// Asks one question.
     pub(super) async fn ask(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
-        let doing = "reading the database";
+        let doing = "asking the database";
         let _turn = self.free.acquire().await.map_err(|error| StoreError::Failed(format!("{doing}: {error}")))?;
         let client = match self.living() {
             Some(client) => client,

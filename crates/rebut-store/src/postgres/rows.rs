@@ -30,7 +30,7 @@ pub(super) const LISTS: &str = "SELECT seq, tool_calls::text, test_results::text
 pub(super) type Bad = String;
 
 /// One value of a row.
-fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Bad> {
+pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Bad> {
     row.try_get(column).map_err(|error| error.to_string())
 }
 

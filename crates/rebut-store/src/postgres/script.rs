@@ -1,7 +1,7 @@
 //! The statements that write a batch: what many works have in common goes in one statement, as columns.
 
 use super::{
-    Node, listening,
+    Node, listening, outbox,
     pool::{Value, value},
     script_derived as derived,
 };
@@ -68,9 +68,11 @@ fn write<'a>(script: &mut Vec<Statement<'a>>, appends: Vec<&'a Append>, node: &N
     script.extend((!checkpoints.is_empty()).then(|| seals(&checkpoints)));
     script.extend((!sessions.is_empty()).then(|| put_sessions(&sessions)));
     script.extend((!turns.is_empty()).then(|| put_turns(&turns)));
-    for append in appends {
+    for append in &appends {
         script.extend(append.projections.iter().map(|left| derived::insertion(append.debate, left)));
     }
+    let told: Vec<&Record> = appends.iter().flat_map(|append| append.told()).collect();
+    script.extend((!told.is_empty()).then(|| outbox::keeping(&told)));
     script.extend(take(&claims, node));
     script.extend(release(&claims));
 }

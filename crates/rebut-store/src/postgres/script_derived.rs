@@ -115,6 +115,7 @@ pub(super) fn removal<'a>(debate: DebateId) -> Vec<Statement<'a>> {
         "DELETE FROM code_versions WHERE session_id = $1",
         "DELETE FROM debate_turns WHERE session_id = $1",
         "DELETE FROM debate_logs WHERE debate_id = $1::text",
+        "DELETE FROM webhook_deliveries WHERE debate_id = $1",
         "DELETE FROM debate_sessions WHERE id = $1",
         "DELETE FROM checkpoints WHERE debate_id = $1",
         "DELETE FROM claims WHERE debate_id = $1",

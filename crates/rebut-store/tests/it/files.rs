@@ -3,6 +3,7 @@
 use crate::{ask, database, journal, open};
 use rebut_engine::{
     DebateId,
+    outbox::Outbox,
     store::{Append, Durability, Filter, Status, Store, StoreError},
 };
 use rebut_store::SqliteStore;
@@ -36,6 +37,17 @@ async fn a_newer_database_is_refused_and_left_alone() {
     let before = fs::read(&path).expect("bytes");
     assert_eq!(SqliteStore::open(&path).err(), Some(StoreError::Newer { found: known + 1, known }));
     assert_eq!(fs::read(&path).expect("bytes"), before);
+}
+
+#[tokio::test]
+async fn an_older_database_is_brought_forward_with_what_is_in_it() {
+    let (_folder, path) = database();
+    let old = rusqlite::Connection::open(&path).expect("opens");
+    old.execute_batch(include_str!("../../migrations/1.sql")).expect("the first schema");
+    old.execute_batch("INSERT INTO debate_logs VALUES ('1', '2', 'kind', '{}', '2026'); PRAGMA user_version = 1").expect("a row");
+    drop(old);
+    assert_eq!(open(&path).webhooks("ann").await, Ok(vec![]));
+    assert_eq!((ask(&path, "PRAGMA user_version"), ask(&path, "SELECT count(*) FROM debate_logs")), (2, 1));
 }
 
 #[test]

@@ -46,3 +46,12 @@ async fn holds_what_every_store_must() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn holds_what_every_outbox_must() {
+    for check in rebut_testkit::conformance::outbox::CHECKS {
+        eprintln!("outbox: {}", check.name);
+        let (_folder, path) = database();
+        (check.run)(Arc::new(open(&path))).await;
+    }
+}

@@ -14,6 +14,7 @@ mod sandbox;
 mod serve;
 mod solve;
 mod voting;
+mod webhooks;
 
 pub use asking::*;
 pub use bench::*;
@@ -29,6 +30,7 @@ pub use sandbox::*;
 pub use serve::*;
 pub use solve::*;
 pub use voting::*;
+pub use webhooks::*;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use rebut_engine::nearest::nearest;
@@ -222,6 +224,9 @@ pub enum Command {
     /// Make, list or take away keys of the server
     #[command(subcommand)]
     Keys(KeysCommand),
+    /// Have events of debates posted to an address, signed
+    #[command(subcommand)]
+    Webhooks(WebhooksCommand),
     /// Answer a coding agent's hook with a short review; off by default
     Hook(HookArgs),
     /// Print a completion script for a shell

@@ -34,6 +34,7 @@ mod triage;
 mod turns;
 mod vote;
 mod voters;
+mod webhooks;
 
 pub use bench::arm_names as bench_arms;
 
@@ -98,6 +99,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Roles(args)) => meta::roles(&global, args),
         Some(Command::Serve(args)) => crate::serve::run(&global, args).await,
         Some(Command::Keys(command)) => keys::run(&global, command),
+        Some(Command::Webhooks(command)) => webhooks::run(&global, command).await,
         Some(Command::Hook(args)) => hook::run(&global, args).await,
         Some(Command::Completions(args)) => meta::completions(args),
         Some(Command::Man) => meta::man(),

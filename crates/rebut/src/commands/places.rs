@@ -48,6 +48,7 @@ fn place_of(command: Option<&Command>, ask: &AskArgs) -> Place {
         | Command::Note(_)
         | Command::Export(_)
         | Command::Rm(_)
+        | Command::Webhooks(_)
         | Command::Audit(AuditCommand::Verify(_) | AuditCommand::Redact(_))
         | Command::Topology(_)
         | Command::Retally(_)
@@ -153,6 +154,10 @@ mod tests {
         ("sandbox test", &["--lang", "python", "x", "--tests", "y"]),
         ("triage", &["x"]),
         ("schema", &["config"]),
+        ("webhooks add", &["x"]),
+        ("webhooks rm", &["x"]),
+        ("webhooks test", &["x"]),
+        ("webhooks deliveries", &["x"]),
         ("keys add", &["x", "--owner", "y"]),
         ("keys rm", &["x"]),
         ("hook", &["claude", "stop"]),

@@ -1,5 +1,6 @@
 //! `[server]`: what a server lets requests choose, and what it keeps.
 
+use crate::webhooks::places::is_place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,12 @@ pub struct ServerSection {
     pub requests_per_minute: u32,
     /// So many connections of one key may follow debates at a time.
     pub watchers: usize,
+    /// Whether webhooks may be posted to any public address, over https.
+    pub webhook_public: bool,
+    /// Places that webhooks may be posted to besides, as `host:port`: also over http, also inside a private network.
+    pub webhook_hosts: Vec<String>,
+    /// So many seconds are waited before each further attempt to deliver an event; after the last one it is given up.
+    pub webhook_waits: Vec<u64>,
 }
 
 impl Default for ServerSection {
@@ -37,6 +44,10 @@ impl Default for ServerSection {
             lease_seconds: 15,
             requests_per_minute: usual.requests_per_minute,
             watchers: usual.watchers,
+            webhook_public: true,
+            webhook_hosts: Vec::new(),
+            // About a day altogether.
+            webhook_waits: vec![5, 30, 120, 600, 3600, 10_800, 21_600, 43_200],
         }
     }
 }
@@ -44,6 +55,12 @@ impl Default for ServerSection {
 impl ServerSection {
     /// What is wrong with it, in words.
     pub fn check(&self) -> Result<(), String> {
+        if let Some(place) = self.webhook_hosts.iter().find(|place| !is_place(place)) {
+            return Err(format!("[server] webhook_hosts has `{place}`; a place is written host:port"));
+        }
+        if self.webhook_waits.len() > 20 || self.webhook_waits.iter().any(|wait| *wait > 604_800) {
+            return Err("[server] webhook_waits has 20 waits at most, each of 604800 s at most, a week".to_owned());
+        }
         match (&self.models, self.keep_days, self.drain_seconds) {
             (Some(models), _, _) if models.is_empty() => {
                 Err("[server] models is empty; leave it out for the models of the panels".to_owned())

@@ -19,6 +19,7 @@ use crate::{
     dry,
     error::CliError,
     roles::{self, Source},
+    webhooks::Hooks,
     wisdom,
 };
 use rebut_engine::{
@@ -29,7 +30,10 @@ use rebut_engine::{
     model::{Models, Price},
 };
 use rebut_models::Registry;
-use rebut_server::front::{Change, Forked, FormatCard, Front, Inbox, NewAgent, NewDebate, NewLimits, PersonaCard, Refusal};
+use rebut_server::{
+    front::{Change, Forked, FormatCard, Front, Inbox, NewAgent, NewDebate, NewLimits, PersonaCard, Refusal},
+    webhooks::Webhooks,
+};
 use serde_json::{Map, Value, json};
 use std::{
     sync::Arc,
@@ -51,6 +55,8 @@ pub struct CommandFront {
     pub desk: Desk,
     /// Turns that wait for people.
     pub inbox: Arc<DeskInbox>,
+    /// Who is told of events.
+    pub hooks: Arc<Hooks>,
     /// What was found of providers, and when.
     pub found: Mutex<Option<(Instant, Value)>>,
 }
@@ -118,6 +124,10 @@ impl Front for CommandFront {
 
     fn inbox(&self) -> Option<Arc<dyn Inbox>> {
         Some(self.inbox.clone())
+    }
+
+    fn webhooks(&self) -> Option<Arc<dyn Webhooks>> {
+        Some(self.hooks.clone())
     }
 
     async fn providers(&self) -> Value {

@@ -2,6 +2,7 @@
 
 mod allowed;
 mod cards;
+mod delivering;
 mod front;
 mod keyring;
 mod log;
@@ -19,16 +20,19 @@ use crate::{
     error::CliError,
     git::branch,
     telemetry::Telemetry,
+    webhooks::Hooks,
 };
 use allowed::{Allowed, OnlyAllowed};
+use delivering::{Delivering, Waits};
 use front::CommandFront;
 use log::Log;
 use observing::Observing;
 use people::{DeskInbox, People};
 use rebut_engine::{
-    Desk,
+    DebateId, Desk,
     model::{Model, Models},
     outcome::Ending,
+    store::Store,
 };
 use rebut_models::{Registry, registry::Open};
 use rebut_server::{Answered, Metrics, Server, Settings, Told, keys::Keys};
@@ -36,7 +40,7 @@ use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 use tending::Tending;
 use tokio::{
     net::TcpListener,
-    sync::{mpsc, watch},
+    sync::{Notify, mpsc, watch},
     task::JoinHandle,
 };
 
@@ -54,8 +58,15 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     let log = Log::new(args.log, global.quiet, app.scrubber(&registry));
     let allowed = Arc::new(Allowed::of(&app, &registry, args.allow_scripts).await);
     let models: Arc<dyn Models> = Arc::new(OnlyAllowed { registry: registry.clone(), allowed: allowed.clone() });
-    let metrics = Arc::new(Metrics::default());
-    let desk = desk(&app, &registry, models.clone(), metrics.clone(), &log).await?;
+    let (metrics, wake) = (Arc::new(Metrics::default()), Arc::new(Notify::new()));
+    let database = app.database().await?;
+    let hooks = Arc::new(Hooks::new(&app, database.clone())?);
+    let waits = Arc::new(Waits(app.config.server.webhook_waits.clone()));
+    let poster = hooks.poster().clone();
+    let delivering =
+        Delivering { database: database.clone(), poster, waits, metrics: metrics.clone(), log: log.clone(), wake: wake.clone() };
+    let observing = Observing { log: log.clone(), metrics: metrics.clone(), wake, ended: None };
+    let desk = desk(&app, &registry, models.clone(), database, observing)?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;
     let address = listener.local_addr().map_err(|error| cannot_listen(args.listen, &error))?;
     // Only now: a server that cannot listen leaves no key behind.
@@ -64,7 +75,7 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     }
     let inbox = Arc::new(DeskInbox { people, desk: desk.clone() });
     let found = tokio::sync::Mutex::default();
-    let front = CommandFront { app: app.clone(), registry, allowed, models, desk: desk.clone(), inbox, found };
+    let front = CommandFront { app: app.clone(), registry, allowed, models, desk: desk.clone(), inbox, hooks, found };
     let hosts = args.hosts.into_iter().chain([address.to_string()]).collect();
     let settings = Settings {
         hosts,
@@ -77,16 +88,21 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     let keys = Keys::new(keyring.read()?);
     let server = Arc::new(Server { desk: desk.clone(), front: Arc::new(front), keys: keys.clone(), metrics, settings });
     let (stop, stopped) = watch::channel(false);
+    let delivering = tokio::spawn(delivering.run(stopped.clone()));
     let serving = tokio::spawn(rebut_server::serve(listener, server, until(stopped)));
     log.say("listening", &[("url", &format!("http://{address}"))]);
     let patience = Duration::from_secs(app.config.server.drain_seconds);
     let tending = tokio::spawn(Tending { desk: desk.clone(), app, keyring, keys, log: log.clone(), left: HashMap::new() }.run());
     interrupts.next().await;
     tending.abort();
-    log.say("stopping", &[("debates", &desk.live().to_string()), ("seconds", &patience.as_secs().to_string())]);
+    let (live, seconds) = (desk.live().to_string(), patience.as_secs().to_string());
     stop.send_replace(true);
+    let draining = drain(&desk, serving, patience, &log);
+    let last_messages = tokio::time::timeout(LAST_ANSWERS, delivering);
+    // Told when every debate knows of it, so that whoever reads it can rely on that.
+    let stopping = async { log.say("stopping", &[("debates", &live), ("seconds", &seconds)]) };
     let code = tokio::select! {
-        code = drain(&desk, serving, patience, &log) => code,
+        (code, _, ()) = async { tokio::join!(biased; draining, last_messages, stopping) } => code,
         () = interrupts.next() => {
             desk.stop_all().await;
             Ending::Cancelled.exit_code()
@@ -103,15 +119,15 @@ fn registry(app: &App, people: Arc<People>) -> Result<Registry, CliError> {
 }
 
 /// The desk, with its events counted, logged, and sent to a collector where the environment names one.
-async fn desk(app: &App, registry: &Registry, models: Arc<dyn Models>, metrics: Arc<Metrics>, log: &Log) -> Result<Desk, CliError> {
+fn desk(app: &App, registry: &Registry, models: Arc<dyn Models>, store: Arc<dyn Store>, observing: Observing) -> Result<Desk, CliError> {
     let telemetry = Telemetry::from_environment().map_err(CliError::usage)?;
-    let store = app.store().await?;
     branch::clean_up_after_others(app);
     let (ended, to_send) = mpsc::unbounded_channel();
-    let observer = Observing { log: log.clone(), metrics, ended: telemetry.is_some().then_some(ended) };
+    let log = observing.log.clone();
+    let observer = Observing { ended: telemetry.is_some().then_some(ended), ..observing };
     let desk = app.desk_observed(store, registry, models, Some(Arc::new(observer)))?;
     if let Some(telemetry) = telemetry {
-        tokio::spawn(observing::send_spans(telemetry, desk.clone(), to_send, log.clone()));
+        tokio::spawn(observing::send_spans(telemetry, desk.clone(), to_send, log));
     }
     Ok(desk)
 }
@@ -140,6 +156,12 @@ async fn drain(desk: &Desk, mut serving: JoinHandle<std::io::Result<()>>, patien
     }
 }
 
+/// A number from 0 to 1, by chance: for waits that are not to be the same everywhere.
+fn chance() -> f64 {
+    let id = DebateId::new();
+    f64::from(id.as_bytes().last().copied().unwrap_or_default()) / 256.0
+}
+
 /// Tells of each request.
 fn told(log: &Log) -> Told {
     let log = log.clone();
@@ -149,7 +171,7 @@ fn told(log: &Log) -> Told {
     }))
 }
 
-/// Whoever has not taken its answer by then does not want it.
+/// Whoever has not taken its answer by then does not want it, and whoever has not answered a message gets it again.
 const LAST_ANSWERS: Duration = Duration::from_secs(3);
 
 async fn until(mut stopped: watch::Receiver<bool>) {

@@ -2,10 +2,12 @@
 
 use super::log::Log;
 use crate::telemetry::Telemetry;
-use rebut_engine::{DebateId, Desk, error::DeskError, event::Event, family::is_person, observing::Observer, record::Place};
+use rebut_engine::{
+    DebateId, Desk, error::DeskError, event::Event, family::is_person, observing::Observer, outbox::is_told, record::Place,
+};
 use rebut_server::Metrics;
 use std::sync::Arc;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 /// Is told of every event.
 pub struct Observing {
@@ -13,6 +15,8 @@ pub struct Observing {
     pub log: Log,
     /// What is counted.
     pub metrics: Arc<Metrics>,
+    /// Who delivers events to webhooks.
+    pub wake: Arc<Notify>,
     /// Who sends debates that ended, if anybody does.
     pub ended: Option<mpsc::UnboundedSender<DebateId>>,
 }
@@ -20,6 +24,9 @@ pub struct Observing {
 impl Observer for Observing {
     fn saw(&self, debate: DebateId, seq: u64, place: &Place, event: &Event) {
         self.metrics.saw(debate, seq, place, event);
+        if is_told(event.kind()) {
+            self.wake.notify_one();
+        }
         if let Some(details) = told(event) {
             self.tell(debate, event.kind(), &details);
         }

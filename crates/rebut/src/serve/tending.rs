@@ -1,6 +1,6 @@
 //! What a server does beside answering: it goes on with debates that nobody runs, and removes what is kept long enough.
 
-use super::{Keyring, log::Log};
+use super::{Keyring, chance, log::Log};
 use crate::{app::App, commands::keep, error::CliError, git::branch};
 use rebut_engine::{
     DebateId, Desk,
@@ -60,7 +60,7 @@ impl Tending {
                 self.sweep().await;
                 swept = Some(Instant::now());
             }
-            tokio::time::sleep(EVERY + chance(EVERY)).await;
+            tokio::time::sleep(EVERY.mul_f64(1.0 + chance())).await;
         }
     }
 
@@ -77,7 +77,7 @@ impl Tending {
                 self.go_on(*id).await;
             }
             if batch.len() == BATCH {
-                tokio::time::sleep(chance(PAUSE)).await;
+                tokio::time::sleep(PAUSE.mul_f64(chance())).await;
             }
         }
     }
@@ -136,11 +136,4 @@ fn not_ours(app: &App, id: DebateId, view: &View) -> Option<String> {
 /// Whether the database cannot be reached: nothing is known of the debate itself, and it is looked for again as soon as all others.
 fn is_away(error: &DeskError) -> bool {
     matches!(error, DeskError::Store(StoreError::Unavailable(_)) | DeskError::Halted(Halt::Store(StoreError::Unavailable(_))))
-}
-
-/// Some part of a time, by chance.
-fn chance(most: Duration) -> Duration {
-    let id = DebateId::new();
-    let part = id.as_bytes().last().copied().unwrap_or_default();
-    most.mul_f64(f64::from(part) / 256.0)
 }

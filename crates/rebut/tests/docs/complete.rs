@@ -4,6 +4,7 @@ use crate::text;
 use rebut_engine::{
     agent, event,
     formats::{FORMATS, arms},
+    outbox,
     outcome::Ending,
     topology::TOPOLOGIES,
     voting,
@@ -57,4 +58,13 @@ fn keys(key: &str, value: &toml::Value) -> Vec<String> {
         toml::Value::Table(below) => below.keys().map(|inner| format!("`{key}.{inner}`")).collect(),
         _ => vec![format!("`{key}`")],
     }
+}
+
+/// The book shows how a message is checked; the receiver that its session runs does just that.
+#[test]
+fn webhooks_are_explained_and_checked_as_shown() {
+    all_in("docs/src/server.md", outbox::TOLD.iter().map(|(kind, when)| format!("| `{kind}` | {when} |")));
+    let page = text("docs/src/server.md");
+    let shown = page.split("```python\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block of Python");
+    all_in("examples/webhooks/receiver.py", shown.lines().map(str::to_owned));
 }

@@ -22,14 +22,14 @@ const FROM_A_CLONE: &str = "cargo run --release -p rebut -- ";
 pub fn play(block: &Block) -> Result<(), String> {
     let stage = tempfile::tempdir().expect("a folder");
     set(stage.path());
-    let port = free_port();
+    let ports = PORTS.map(|_| free_port());
     let mut beside = Vec::new();
     for (number, step) in block.steps.iter().enumerate() {
         if NOT_RUN.contains(&step.command.as_str()) {
             continue;
         }
         let last = number + 1 == block.steps.len();
-        let step = on_port(step, &port);
+        let step = on_ports(step, &ports);
         let played = match step.command.strip_suffix(" &") {
             Some(command) => Beside::start(command, &step.shown, stage.path()).map(|started| beside.push(started)),
             None => check(&step, if last { block.exit } else { 0 }, stage.path()),
@@ -39,16 +39,20 @@ pub fn play(block: &Block) -> Result<(), String> {
     beside.into_iter().try_for_each(Beside::stop).map_err(|wrong| format!("{}: {wrong}", block.place))
 }
 
-/// The port in the documents. Here it is another, since somebody may use that one.
-const PORT: &str = "7878";
+/// The ports in the documents. Here they are others, since somebody may use those.
+const PORTS: [&str; 2] = ["7878", "7979"];
 
 fn free_port() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("an address").port().to_string()
 }
 
-fn on_port(step: &Step, port: &str) -> Step {
-    Step { command: step.command.replace(PORT, port), shown: step.shown.iter().map(|line| line.replace(PORT, port)).collect() }
+fn on_ports(step: &Step, ports: &[String; 2]) -> Step {
+    // Through something that is no number: a free port may look like one of the others.
+    let marked =
+        |text: &str| PORTS.iter().enumerate().fold(text.to_owned(), |text, (at, port)| text.replace(port, &format!("<port {at}>")));
+    let real = |text: &str| ports.iter().enumerate().fold(marked(text), |text, (at, port)| text.replace(&format!("<port {at}>"), port));
+    Step { command: real(&step.command), shown: step.shown.iter().map(|line| real(line)).collect() }
 }
 
 /// A command that ends with `&`: it runs beside the others, and ends well when it is told to.

@@ -51,4 +51,5 @@ mod telemetry;
 mod there;
 mod usage;
 mod vote;
+mod webhooks;
 mod wisdom;

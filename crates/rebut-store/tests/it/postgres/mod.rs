@@ -44,3 +44,12 @@ async fn holds_what_every_store_must() {
         (check.run)(Arc::new(connect(&cluster.database()).await)).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn holds_what_every_outbox_must() {
+    let cluster = Cluster::start();
+    for check in rebut_testkit::conformance::outbox::CHECKS {
+        eprintln!("outbox: {}", check.name);
+        (check.run)(Arc::new(connect(&cluster.database()).await)).await;
+    }
+}
