@@ -61,7 +61,7 @@ struct UnderWay {
     queued: usize,
     unless: Option<Unless>,
     now: Arc<str>,
-    session: Option<Box<Session>>,
+    session: Option<MakeSession>,
     seal: bool,
     claim: Claim,
     durability: Durability,
@@ -101,8 +101,8 @@ impl Entry {
     }
 }
 
-/// Makes a session row from the time of the append.
-pub type MakeSession = Box<dyn FnOnce(&str) -> Session + Send>;
+/// Makes a session row from the time of the append; again, where that has to be written again.
+pub type MakeSession = Box<dyn Fn(&str) -> Session + Send>;
 
 /// How an append is made.
 #[derive(Default)]
@@ -235,7 +235,6 @@ impl Journal {
             all.extend(entries);
         }
         let now = self.now();
-        let session = commit.session.map(|make| Box::new(make(&now)));
         end.begun += 1;
         let number = end.begun;
         let mut begun = UnderWay {
@@ -244,7 +243,7 @@ impl Journal {
             queued,
             unless: commit.unless,
             now,
-            session,
+            session: commit.session,
             seal: commit.seal,
             claim: commit.claim.unwrap_or(Claim::Keep),
             durability: commit.durability.unwrap_or(Durability::Process),
@@ -301,7 +300,7 @@ impl Journal {
         let mut append = self.chain(end, &begun.entries, &begun.now);
         let head = append.records.last().map_or(end.head, |record| record.hash);
         let count = append.after + append.records.len() as u64;
-        append.session.clone_from(&begun.session);
+        append.session = begun.session.as_ref().map(|make| Box::new(make(&begun.now)));
         let claim = if begun.claim == Claim::Keep && end.holds { Claim::Hold } else { begun.claim };
         (append.claim, append.durability) = (claim, begun.durability);
         append.checkpoint = self.seal.as_ref().filter(|_| begun.seal).map(|seal| seal.close(self.debate, count, head));

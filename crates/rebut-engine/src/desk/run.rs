@@ -467,7 +467,7 @@ pub(super) async fn leave(journal: &Journal) -> Result<(), Halt> {
 }
 
 /// How the last append of a run is made.
-pub(super) fn closing(session: impl FnOnce(&str) -> crate::store::Session + Send + 'static) -> Commit {
+pub(super) fn closing(session: impl Fn(&str) -> crate::store::Session + Send + 'static) -> Commit {
     Commit {
         seal: true,
         session: Some(Box::new(session)),
