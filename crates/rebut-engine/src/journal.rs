@@ -360,7 +360,7 @@ impl Journal {
     fn chain(&self, end: &End, entries: &[Entry], now: &Arc<str>) -> Append {
         let mut append = Append::new(self.debate, end.count);
         let (mut seq, mut head) = (end.count, end.head);
-        append.records.reserve(entries.len());
+        append.records = Vec::with_capacity(entries.len());
         for entry in entries {
             seq += 1;
             let record = Record::new(self.debate, seq, head, now.clone(), entry.place.clone(), &entry.event);
