@@ -477,9 +477,10 @@ impl Debate {
 
     async fn wait_for_gate(&self, name: &str, until: jiff::Timestamp) -> Result<GateDecided, Halt> {
         let left = Duration::try_from(until.duration_since(self.clock.now())).unwrap_or_default();
-        let mut grown = self.journal.grown();
         let mut closes = self.clock.sleep(left);
         loop {
+            // Made before looking, so that nothing appended in between is missed.
+            let grown = self.journal.grown();
             self.check_steering()?;
             let decided = self.journal.memory().gates.get(name).and_then(|gate| gate.decided.clone());
             if let Some(decided) = decided {
@@ -495,7 +496,7 @@ impl Debate {
                         Err(halt) => return Err(halt),
                     }
                 }
-                _ = grown.changed() => {}
+                () = grown => {}
                 _ = steer.changed() => {}
             }
         }

@@ -22,7 +22,7 @@ use std::{
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use tokio::sync::watch;
+use tokio::sync::{Notify, futures::Notified};
 
 /// An open journal.
 pub struct Journal {
@@ -32,7 +32,8 @@ pub struct Journal {
     seal: Option<Arc<Seal>>,
     end: tokio::sync::Mutex<End>,
     memory: Mutex<Memory>,
-    grown: watch::Sender<u64>,
+    /// Told of every append, whoever made it.
+    grown: Notify,
     ears: Arc<Ears>,
 }
 
@@ -205,7 +206,7 @@ impl Journal {
             begun: 0,
             refused: None,
         };
-        Self { debate, store, clock, seal, end: end.into(), memory: Mutex::default(), grown: watch::Sender::new(0), ears }
+        Self { debate, store, clock, seal, end: end.into(), memory: Mutex::default(), grown: Notify::new(), ears }
     }
 
     /// Reads everything that is recorded after what is already known.
@@ -319,7 +320,7 @@ impl Journal {
         end.unsynced = begun.durability != Durability::Power && (end.unsynced || has_reply);
         let before = count - begun.entries.len() as u64;
         self.remember_steering(before, &begun.entries);
-        self.grown.send_replace(count);
+        self.grown.notify_waiters();
         self.ears.appended(self.debate, before, &begun.entries);
     }
 
@@ -342,9 +343,9 @@ impl Journal {
         self.debate
     }
 
-    /// How many records there are, and when that changes.
-    pub fn grown(&self) -> watch::Receiver<u64> {
-        self.grown.subscribe()
+    /// Waits for the next append; those from this call on count.
+    pub fn grown(&self) -> Notified<'_> {
+        self.grown.notified()
     }
 
     /// What is recorded.
@@ -388,7 +389,7 @@ impl Journal {
             let event = record.event().map_err(|error| Halt::Broken(format!("event {} cannot be read: {error}", record.seq)))?;
             self.memory().absorb(&record, event);
         }
-        self.grown.send_replace(end.count);
+        self.grown.notify_waiters();
         Ok(())
     }
 
