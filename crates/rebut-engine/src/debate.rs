@@ -505,9 +505,17 @@ impl Debate {
 
 /// What everybody said, or what ends the debate. A met cap comes last: it is only that who was not asked.
 pub(crate) fn all_or_halt<T>(spoken: Vec<Result<T, Halt>>) -> Result<Vec<T>, Halt> {
-    let (said, mut halts): (Vec<_>, Vec<_>) = spoken.into_iter().partition(Result::is_ok);
-    halts.sort_by_key(|halt| matches!(halt, Err(Halt::Stopped(_))));
-    halts.into_iter().chain(said).collect()
+    let (mut said, mut cap_met) = (Vec::with_capacity(spoken.len()), None);
+    for one in spoken {
+        match one {
+            Ok(one) => said.push(one),
+            Err(halt @ Halt::Stopped(_)) => {
+                cap_met.get_or_insert(halt);
+            }
+            Err(halt) => return Err(halt),
+        }
+    }
+    cap_met.map_or(Ok(said), Err)
 }
 
 /// How a decision of a gate is appended: durable, and only if there is none.
