@@ -1,6 +1,6 @@
 //! Bodies written by hand into one buffer: prompts are large and schemas are text already.
 
-use rebut_engine::reply::Schema;
+use rebut_engine::{clean::run_of, reply::Schema};
 use std::fmt::Display;
 
 /// Adds JSON as it stands.
@@ -13,7 +13,7 @@ pub(super) fn push_string(body: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
     body.push(b'"');
     loop {
-        let (plain, special) = rest.split_at(plain_length(rest));
+        let (plain, special) = rest.split_at(run_of(rest, |byte| byte >= b' ' && byte != b'"' && byte != b'\\'));
         body.extend_from_slice(plain);
         let Some((byte, after)) = special.split_first() else { break };
         match byte {
@@ -29,15 +29,6 @@ pub(super) fn push_string(body: &mut Vec<u8>, text: &str) {
         rest = after;
     }
     body.push(b'"');
-}
-
-/// How many bytes at the start of a text need no escape. Looked at in blocks, which a processor does at once.
-fn plain_length(text: &[u8]) -> usize {
-    const BLOCK: usize = 16;
-    let is_special = |byte: &u8| *byte < b' ' || *byte == b'"' || *byte == b'\\';
-    let is_plain = |block: &&[u8]| !block.iter().fold(false, |special, byte| special | is_special(byte));
-    let blocks = BLOCK * text.chunks_exact(BLOCK).take_while(is_plain).count();
-    text[blocks..].iter().position(is_special).map_or(text.len(), |at| blocks + at)
 }
 
 /// Adds `start`, a number, and nothing when there is none.
