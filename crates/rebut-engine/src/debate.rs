@@ -110,7 +110,7 @@ impl Step {
 
     /// The name of an agent's turn at this step.
     pub fn turn(&self, agent: &str) -> Arc<str> {
-        format!("{}/{agent}", self.name).into()
+        [&self.name, "/", agent].concat().into()
     }
 
     pub(crate) fn place(&self, agent: Option<&Arc<str>>) -> Place {

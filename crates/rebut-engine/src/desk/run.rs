@@ -328,8 +328,8 @@ fn bounded(agent: Agent, caps: &Caps) -> Agent {
 
 /// A model that comes again in its own chain of fallbacks would be asked in a circle.
 fn each_model_once(mut agent: Agent) -> Agent {
-    let mut seen = BTreeSet::from([agent.model.to_string()]);
-    agent.fallbacks.retain(|name| seen.insert(name.clone()));
+    let mut seen = BTreeSet::new();
+    agent.fallbacks.retain(|name| **name != *agent.model && seen.insert(name.clone()));
     agent
 }
 
