@@ -19,8 +19,25 @@ pub fn is_hostile(c: char) -> bool {
 
 /// Whether a text holds any such character. Plain ASCII, the usual case, is told by its bytes.
 pub fn has_hostile(text: &str) -> bool {
-    let plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'));
-    !plain && text.chars().any(is_hostile)
+    let mut rest = text;
+    loop {
+        rest = &rest[run_of(rest.as_bytes(), |byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))..];
+        let Some(c) = rest.chars().next() else { return false };
+        if is_hostile(c) {
+            return true;
+        }
+        rest = &rest[c.len_utf8()..];
+    }
+}
+
+/// How many bytes at the start of a text are all of one kind. They are looked at in blocks, which a processor does at once: prompts and
+/// answers are long, and nearly all of them is plain.
+pub fn run_of(text: &[u8], is_kind: impl Fn(u8) -> bool) -> usize {
+    const BLOCK: usize = 16;
+    // No early end within a block, or it would be looked at byte by byte.
+    let all_are = |block: &&[u8]| block.iter().fold(true, |all, byte| all & is_kind(*byte));
+    let blocks = BLOCK * text.chunks_exact(BLOCK).take_while(all_are).count();
+    text[blocks..].iter().position(|byte| !is_kind(*byte)).map_or(text.len(), |at| blocks + at)
 }
 
 /// Text for a terminal or a document: whole escape sequences go, stray controls are shown as `�`.
@@ -65,16 +82,11 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
 
 /// Printable ASCII, words apart by single spaces, none at the ends. What else is clean takes the longer way.
 fn is_one_line(text: &str) -> bool {
-    let mut after_space = true;
-    for byte in text.bytes() {
-        match byte {
-            b' ' if after_space => return false,
-            b' ' => after_space = true,
-            b'!'..=b'~' => after_space = false,
-            _ => return false,
-        }
-    }
-    !after_space || text.is_empty()
+    let bytes = text.as_bytes();
+    let pairs = bytes.iter().zip(bytes.iter().skip(1));
+    let has_gap = pairs.fold(false, |found, (one, next)| found | ((*one == b' ') & (*next == b' ')));
+    let is_printable = run_of(bytes, |byte| matches!(byte, b' '..=b'~')) == bytes.len();
+    is_printable && !has_gap && !text.starts_with(' ') && !text.ends_with(' ')
 }
 
 /// The same for a line of Markdown: no tag, link, picture or heading comes out of it. What stands in back quotes stays as it is, since nothing in
@@ -157,6 +169,10 @@ pub fn as_code(language: &str, code: &str) -> String {
 
 /// At most `limit` characters, cut at a character's border and marked when cut.
 pub fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
+    // A text has no more characters than bytes.
+    if text.len() <= limit {
+        return Cow::Borrowed(text);
+    }
     match text.char_indices().nth(limit) {
         None => Cow::Borrowed(text),
         Some(_) => {

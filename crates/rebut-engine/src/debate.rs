@@ -110,7 +110,7 @@ impl Step {
 
     /// The name of an agent's turn at this step.
     pub fn turn(&self, agent: &str) -> Arc<str> {
-        format!("{}/{agent}", self.name).into()
+        [&self.name, "/", agent].concat().into()
     }
 
     pub(crate) fn place(&self, agent: Option<&Arc<str>>) -> Place {
@@ -477,9 +477,10 @@ impl Debate {
 
     async fn wait_for_gate(&self, name: &str, until: jiff::Timestamp) -> Result<GateDecided, Halt> {
         let left = Duration::try_from(until.duration_since(self.clock.now())).unwrap_or_default();
-        let mut grown = self.journal.grown();
         let mut closes = self.clock.sleep(left);
         loop {
+            // Made before looking, so that nothing appended in between is missed.
+            let grown = self.journal.grown();
             self.check_steering()?;
             let decided = self.journal.memory().gates.get(name).and_then(|gate| gate.decided.clone());
             if let Some(decided) = decided {
@@ -495,7 +496,7 @@ impl Debate {
                         Err(halt) => return Err(halt),
                     }
                 }
-                _ = grown.changed() => {}
+                () = grown => {}
                 _ = steer.changed() => {}
             }
         }
@@ -504,9 +505,17 @@ impl Debate {
 
 /// What everybody said, or what ends the debate. A met cap comes last: it is only that who was not asked.
 pub(crate) fn all_or_halt<T>(spoken: Vec<Result<T, Halt>>) -> Result<Vec<T>, Halt> {
-    let (said, mut halts): (Vec<_>, Vec<_>) = spoken.into_iter().partition(Result::is_ok);
-    halts.sort_by_key(|halt| matches!(halt, Err(Halt::Stopped(_))));
-    halts.into_iter().chain(said).collect()
+    let (mut said, mut cap_met) = (Vec::with_capacity(spoken.len()), None);
+    for one in spoken {
+        match one {
+            Ok(one) => said.push(one),
+            Err(halt @ Halt::Stopped(_)) => {
+                cap_met.get_or_insert(halt);
+            }
+            Err(halt) => return Err(halt),
+        }
+    }
+    cap_met.map_or(Ok(said), Err)
 }
 
 /// How a decision of a gate is appended: durable, and only if there is none.

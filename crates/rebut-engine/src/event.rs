@@ -35,7 +35,7 @@ macro_rules! events {
 
             /// The event's own data as JSON text.
             pub fn to_data(&self) -> String {
-                in_exact_room(|text| match self { $(Self::$variant(data) => serde_json::to_writer(text, data),)* })
+                match self { $(Self::$variant(data) => json_text(data),)* }
             }
 
             /// The event behind a kind and its data; `None` when this program does not know the kind.
@@ -49,16 +49,16 @@ macro_rules! events {
     };
 }
 
-/// Writes JSON into a buffer that is used again and again, and copies it into a string of just its size: journals are
+/// Data as JSON text. It is written into a buffer that is used again and again, and copied into a string of just its size: journals are
 /// made of many small texts, and each would otherwise grow by several steps.
-fn in_exact_room(write: impl FnOnce(&mut Vec<u8>) -> serde_json::Result<()>) -> String {
+pub(crate) fn json_text(data: &impl Serialize) -> String {
     thread_local! {
         static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
     ROOM.with_borrow_mut(|room| {
         room.clear();
         // Every type here is made of strings, finite numbers, lists and maps with string keys.
-        write(room).expect("event data is always JSON");
+        serde_json::to_writer(&mut *room, data).expect("event data is always JSON");
         let text = std::str::from_utf8(room).expect("JSON is text").to_owned();
         room.shrink_to(MOST_ROOM_KEPT);
         text

@@ -22,7 +22,7 @@ use std::{
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use tokio::sync::watch;
+use tokio::sync::{Notify, futures::Notified};
 
 /// An open journal.
 pub struct Journal {
@@ -32,7 +32,8 @@ pub struct Journal {
     seal: Option<Arc<Seal>>,
     end: tokio::sync::Mutex<End>,
     memory: Mutex<Memory>,
-    grown: watch::Sender<u64>,
+    /// Told of every append, whoever made it.
+    grown: Notify,
     ears: Arc<Ears>,
 }
 
@@ -61,7 +62,7 @@ struct UnderWay {
     queued: usize,
     unless: Option<Unless>,
     now: Arc<str>,
-    session: Option<Box<Session>>,
+    session: Option<MakeSession>,
     seal: bool,
     claim: Claim,
     durability: Durability,
@@ -101,8 +102,8 @@ impl Entry {
     }
 }
 
-/// Makes a session row from the time of the append.
-pub type MakeSession = Box<dyn FnOnce(&str) -> Session + Send>;
+/// Makes a session row from the time of the append; again, where that has to be written again.
+pub type MakeSession = Box<dyn Fn(&str) -> Session + Send>;
 
 /// How an append is made.
 #[derive(Default)]
@@ -205,7 +206,7 @@ impl Journal {
             begun: 0,
             refused: None,
         };
-        Self { debate, store, clock, seal, end: end.into(), memory: Mutex::default(), grown: watch::Sender::new(0), ears }
+        Self { debate, store, clock, seal, end: end.into(), memory: Mutex::default(), grown: Notify::new(), ears }
     }
 
     /// Reads everything that is recorded after what is already known.
@@ -235,7 +236,6 @@ impl Journal {
             all.extend(entries);
         }
         let now = self.now();
-        let session = commit.session.map(|make| Box::new(make(&now)));
         end.begun += 1;
         let number = end.begun;
         let mut begun = UnderWay {
@@ -244,7 +244,7 @@ impl Journal {
             queued,
             unless: commit.unless,
             now,
-            session,
+            session: commit.session,
             seal: commit.seal,
             claim: commit.claim.unwrap_or(Claim::Keep),
             durability: commit.durability.unwrap_or(Durability::Process),
@@ -301,7 +301,7 @@ impl Journal {
         let mut append = self.chain(end, &begun.entries, &begun.now);
         let head = append.records.last().map_or(end.head, |record| record.hash);
         let count = append.after + append.records.len() as u64;
-        append.session.clone_from(&begun.session);
+        append.session = begun.session.as_ref().map(|make| Box::new(make(&begun.now)));
         let claim = if begun.claim == Claim::Keep && end.holds { Claim::Hold } else { begun.claim };
         (append.claim, append.durability) = (claim, begun.durability);
         append.checkpoint = self.seal.as_ref().filter(|_| begun.seal).map(|seal| seal.close(self.debate, count, head));
@@ -320,7 +320,7 @@ impl Journal {
         end.unsynced = begun.durability != Durability::Power && (end.unsynced || has_reply);
         let before = count - begun.entries.len() as u64;
         self.remember_steering(before, &begun.entries);
-        self.grown.send_replace(count);
+        self.grown.notify_waiters();
         self.ears.appended(self.debate, before, &begun.entries);
     }
 
@@ -343,9 +343,9 @@ impl Journal {
         self.debate
     }
 
-    /// How many records there are, and when that changes.
-    pub fn grown(&self) -> watch::Receiver<u64> {
-        self.grown.subscribe()
+    /// Waits for the next append; those from this call on count.
+    pub fn grown(&self) -> Notified<'_> {
+        self.grown.notified()
     }
 
     /// What is recorded.
@@ -361,7 +361,7 @@ impl Journal {
     fn chain(&self, end: &End, entries: &[Entry], now: &Arc<str>) -> Append {
         let mut append = Append::new(self.debate, end.count);
         let (mut seq, mut head) = (end.count, end.head);
-        append.records.reserve(entries.len());
+        append.records = Vec::with_capacity(entries.len());
         for entry in entries {
             seq += 1;
             let record = Record::new(self.debate, seq, head, now.clone(), entry.place.clone(), &entry.event);
@@ -389,7 +389,7 @@ impl Journal {
             let event = record.event().map_err(|error| Halt::Broken(format!("event {} cannot be read: {error}", record.seq)))?;
             self.memory().absorb(&record, event);
         }
-        self.grown.send_replace(end.count);
+        self.grown.notify_waiters();
         Ok(())
     }
 

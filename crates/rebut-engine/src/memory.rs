@@ -20,7 +20,8 @@ pub struct MemoryStore {
 
 #[derive(Default)]
 struct Kept {
-    records: Vec<Record>,
+    /// As they were appended: most debates wait, and thousands may, so that no room is kept for more and nothing is moved.
+    appended: Vec<Vec<Record>>,
     checkpoints: Vec<Checkpoint>,
     session: Option<Session>,
     turns: Vec<TurnRow>,
@@ -47,14 +48,12 @@ impl MemoryStore {
 
 impl Kept {
     fn check(&self, append: &Append) -> Result<(), StoreError> {
-        let count = self.records.len() as u64;
+        let count = self.appended.iter().map(Vec::len).sum::<usize>() as u64;
         if count == append.after { Ok(()) } else { Err(StoreError::Conflict { debate: append.debate, count }) }
     }
 
     fn apply(&mut self, append: Append) {
-        // Exact: most debates wait, and thousands may.
-        self.records.reserve_exact(append.records.len());
-        self.records.extend(append.records);
+        self.appended.push(append.records);
         self.checkpoints.extend(append.checkpoint);
         self.turns.extend(append.turns);
         self.projections.extend(append.projections);
@@ -139,9 +138,8 @@ impl Store for MemoryStore {
 
     async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError> {
         let debates = self.lock();
-        let records = debates.get(&debate).map(|kept| kept.records.as_slice()).unwrap_or_default();
-        let after = usize::try_from(after).unwrap_or(usize::MAX).min(records.len());
-        Ok(records[after..].to_vec())
+        let records = debates.get(&debate).into_iter().flat_map(|kept| kept.appended.iter().flatten());
+        Ok(records.skip(usize::try_from(after).unwrap_or(usize::MAX)).cloned().collect())
     }
 
     async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {
@@ -168,7 +166,7 @@ impl Store for MemoryStore {
         let kept = debates.get_mut(&append.debate).ok_or_else(|| StoreError::NotFound(append.debate.to_string()))?;
         kept.check(&append)?;
         let seq = tombstone.seq;
-        let place = kept.records.iter_mut().find(|record| record.seq == seq);
+        let place = kept.appended.iter_mut().flatten().find(|record| record.seq == seq);
         *place.ok_or_else(|| StoreError::NotFound(format!("event {seq} of {}", append.debate)))? = tombstone;
         kept.clear(seq);
         kept.apply(append);

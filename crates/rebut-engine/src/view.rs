@@ -5,6 +5,7 @@ use crate::{
     budget::may_be_billed,
     event::{
         DebateResumed, Event, EventRedacted, GateOpened, HumanAnswered, HumanMarked, HumanNoted, Position, Started, Tally, TurnCompleted,
+        json_text,
     },
     facts::{
         CodeRecorded, Conflict, LessonRecorded, MergeRecorded, PersonaRecorded, ReflectionRecorded, Ruling, ScoreAdjusted, ToolCalled,
@@ -490,7 +491,7 @@ pub fn session(id: DebateId, started: &Started, now: &str) -> Session {
         format: started.format.clone(),
         topology_type: topology::kind_of(&started.config).rules().stored_as.to_owned(),
         coordination_protocol: "CPDE".to_owned(),
-        config: started.config.to_string(),
+        config: json_text(&started.config),
         initiated_by: started.initiated_by.clone(),
         created_at: now.to_owned(),
         updated_at: now.to_owned(),
@@ -506,7 +507,7 @@ pub fn session(id: DebateId, started: &Started, now: &str) -> Session {
 pub fn end_session(session: &mut Session, outcome: &Outcome) {
     session.status = status_of(outcome.outcome);
     session.final_consensus_score = outcome.consensus_score;
-    session.outcome = serde_json::to_string(outcome).ok();
+    session.outcome = Some(json_text(outcome));
 }
 
 /// The rows of `debate_turns` that a journal makes.

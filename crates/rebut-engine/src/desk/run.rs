@@ -328,8 +328,8 @@ fn bounded(agent: Agent, caps: &Caps) -> Agent {
 
 /// A model that comes again in its own chain of fallbacks would be asked in a circle.
 fn each_model_once(mut agent: Agent) -> Agent {
-    let mut seen = BTreeSet::from([agent.model.to_string()]);
-    agent.fallbacks.retain(|name| seen.insert(name.clone()));
+    let mut seen = BTreeSet::new();
+    agent.fallbacks.retain(|name| **name != *agent.model && seen.insert(name.clone()));
     agent
 }
 
@@ -467,7 +467,7 @@ pub(super) async fn leave(journal: &Journal) -> Result<(), Halt> {
 }
 
 /// How the last append of a run is made.
-pub(super) fn closing(session: impl FnOnce(&str) -> crate::store::Session + Send + 'static) -> Commit {
+pub(super) fn closing(session: impl Fn(&str) -> crate::store::Session + Send + 'static) -> Commit {
     Commit {
         seal: true,
         session: Some(Box::new(session)),

@@ -204,7 +204,8 @@ impl Desk {
         let mut session = view.session().ok_or_else(|| DeskError::NotFound(id.to_string()))?;
         view::end_session(&mut session, &outcome);
         session.status = Status::Cancelled;
-        let stamp = move |now: &str| crate::store::Session { updated_at: now.to_owned(), completed_at: Some(now.to_owned()), ..session };
+        let stamp =
+            move |now: &str| crate::store::Session { updated_at: now.to_owned(), completed_at: Some(now.to_owned()), ..session.clone() };
         let commit = closing(stamp);
         journal.append(vec![Entry::new(Place::default(), Event::DebateCompleted(Arc::new(outcome)))], commit).await?;
         Ok(())

@@ -22,7 +22,8 @@ pub(super) fn order(seed: u64, round: u32, viewer: &str, speaker: &str) -> Hash 
 /// An agent's own last word, as it is reminded of it.
 pub(super) fn own_words(position: &Position) -> String {
     let option = position.counted.as_deref().unwrap_or("nothing");
-    let mut text = format!("You recommended {option}, confidence {:.2}: {}", position.confidence, clean::one_line(&position.summary));
+    let mut text = String::with_capacity(512);
+    let _ = write!(text, "You recommended {option}, confidence {:.2}: {}", position.confidence, clean::one_line(&position.summary));
     for (number, claim) in position.claims.iter().enumerate() {
         let _ = write!(text, "\n  #{}: {}", number + 1, clean::one_line(&claim.text));
     }

@@ -101,11 +101,11 @@ pub(super) fn context_of(debate: &Debate) -> &str {
 
 /// The options, one a line.
 pub(super) fn options_text(options: &[Choice]) -> String {
-    let mut text = String::new();
+    let mut text = String::with_capacity(256);
     for option in options {
-        let _ = write!(text, "{}. {}", option.id, clean::on_one_line(&option.label));
+        let _ = write!(text, "{}. {}", option.id, clean::one_line(&option.label));
         if !option.description.trim().is_empty() {
-            let _ = write!(text, " — {}", clean::on_one_line(&option.description));
+            let _ = write!(text, " — {}", clean::one_line(&option.description));
         }
         text.push('\n');
     }

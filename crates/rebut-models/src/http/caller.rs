@@ -8,16 +8,17 @@ use super::{
     wires::Wire,
 };
 use crate::{key::Key, status};
+use futures_util::stream;
 use rebut_engine::{
     clean,
     model::{Fault, FaultKind},
     secrets::{BLANK, Scrubber},
 };
 use reqwest::{
-    Client, Method, Request, Response, StatusCode, Url,
-    header::{CONTENT_ENCODING, HeaderMap, LOCATION},
+    Body, Client, Method, Request, Response, StatusCode, Url,
+    header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, LOCATION},
 };
-use std::{borrow::Cow, error::Error, fmt::Write as _, sync::Arc};
+use std::{borrow::Cow, convert::Infallible, error::Error, fmt::Write as _, sync::Arc};
 
 /// Most bytes read of an error's body.
 const MOST_READ: usize = 64 << 10;
@@ -43,10 +44,13 @@ impl Caller {
         Ok(Self { client, headers, secrets, scrubber, endpoint })
     }
 
+    /// A request whose body is gone when it is sent. One that could be sent again is kept until the answer comes, which may take minutes and
+    /// is never made use of: nothing is repeated or redirected here.
     pub fn post(&self, url: &Url, body: Vec<u8>) -> Request {
         let mut request = Request::new(Method::POST, url.clone());
         *request.headers_mut() = self.headers.clone();
-        *request.body_mut() = Some(body.into());
+        request.headers_mut().insert(CONTENT_LENGTH, body.len().into());
+        *request.body_mut() = Some(Body::wrap_stream(stream::iter([Ok::<_, Infallible>(body)])));
         request
     }
 

@@ -27,6 +27,10 @@ const FAMILIES: &[Family] = &[
 
 /// What is left; `None` when nothing is said.
 pub(super) fn headroom(headers: &HeaderMap) -> Option<Headroom> {
+    // Many endpoints say nothing of it, and a dozen names to look up in every answer are not nothing.
+    if !headers.keys().any(|name| name.as_str().contains("ratelimit")) {
+        return None;
+    }
     FAMILIES.iter().map(|family| family.read(headers)).find(|headroom| *headroom != Headroom::default())
 }
 

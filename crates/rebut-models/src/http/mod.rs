@@ -170,6 +170,11 @@ impl HttpModel {
     }
 }
 
+fn is_event_stream(kind: &[u8]) -> bool {
+    const STREAM: &[u8] = b"text/event-stream";
+    kind.get(..STREAM.len()).is_some_and(|start| start.eq_ignore_ascii_case(STREAM))
+}
+
 #[async_trait::async_trait]
 impl Model for HttpModel {
     async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
@@ -183,10 +188,10 @@ impl Model for HttpModel {
         } else if caller::is_packed(response.headers()) {
             Err(self.caller.fault(FaultKind::Server, "the answer is compressed, which was not asked for; a proxy may do that"))
         } else {
-            let kind = response.headers().get(CONTENT_TYPE).map(|kind| kind.as_bytes().to_ascii_lowercase());
+            let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| is_event_stream(kind.as_bytes()));
             let incoming = Incoming::new(&self.caller, response, &deadlines);
             // What comes decides, not what was asked for: some servers stream always, some never.
-            match kind.is_some_and(|kind| kind.starts_with(b"text/event-stream")) {
+            match is_stream {
                 true => self.streamed(&request, incoming).await,
                 false => self.whole(incoming).await,
             }

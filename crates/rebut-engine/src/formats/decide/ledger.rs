@@ -61,13 +61,13 @@ impl Ledger {
     /// valid claim does not count.
     pub fn hear(&mut self, round: u32, heard: Round<Response>, topology: &Topology, strict: bool) {
         // Everybody answered what stood before this round, so all are judged before any is entered.
-        let judged = heard.said.iter().map(|said| {
+        let judged = heard.said.into_iter().map(|said| {
             let shown: BTreeMap<usize, u32> = self.shown_to(&said.agent, topology).map(|(at, judge)| (at, judge.last_round())).collect();
-            (self.judge_reply(round, said, &shown, strict), shown)
+            (said.agent.clone(), self.judge_reply(round, said, &shown, strict), shown)
         });
         let judged: Vec<_> = judged.collect();
-        for (said, (position, shown)) in heard.said.iter().zip(judged) {
-            if let Some(judge) = self.judges.iter_mut().find(|judge| judge.agent == said.agent) {
+        for (agent, position, shown) in judged {
+            if let Some(judge) = self.judges.iter_mut().find(|judge| judge.agent == agent) {
                 judge.answered.extend(shown);
                 judge.positions.push((round, Arc::new(position)));
             }
@@ -139,42 +139,38 @@ impl Ledger {
     }
 
     /// `shown` are the numbers of those whose words the judge was shown, and from which round these are.
-    fn judge_reply(&self, round: u32, said: &Said<Response>, shown: &BTreeMap<usize, u32>, strict: bool) -> Position {
-        let reply = &said.reply;
+    fn judge_reply(&self, round: u32, said: Said<Response>, shown: &BTreeMap<usize, u32>, strict: bool) -> Position {
+        let reply = said.reply;
         let before = self.judges.iter().find(|judge| judge.agent == said.agent);
         let from = before.and_then(|judge| judge.last().counted.clone());
         let (because, bad_citations) = self.citations(before, shown, &reply.convinced_by);
-        let changed = from.as_deref() != Some(reply.option.as_str());
+        let changed = from.as_ref() != Some(&reply.option);
         let documented = !changed || !because.is_empty();
         let counts = documented || !strict;
-        let stands = before.map(|judge| judge.last().ranking.clone()).unwrap_or_default();
-        let challenges = reply.challenges.iter().filter_map(|answered| {
+        let stands = || before.map(|judge| judge.last().ranking.clone()).unwrap_or_default();
+        let challenges = reply.challenges.into_iter().filter_map(|answered| {
             let (judge, claim) = self.claim(&answered.claim)?;
-            shown.contains_key(&judge).then(|| Challenge {
-                claim: claim.id.clone(),
-                verdict: answered.verdict,
-                text: answered.text.clone(),
-            })
+            shown.contains_key(&judge).then(|| Challenge { claim: claim.id.clone(), verdict: answered.verdict, text: answered.text })
         });
         Position {
-            turn: said.turn.clone(),
-            option: Some(reply.option.clone()),
+            turn: said.turn,
             counted: if counts { Some(reply.option.clone()) } else { from.clone() },
+            option: Some(reply.option),
             // Whoever ranked before and only names its choice now has said nothing new about the rest.
             ranking: match (counts, reply.ranking.is_empty()) {
-                (true, false) => reply.ranking.clone(),
+                (true, false) => reply.ranking,
                 (true, true) if changed => Vec::new(),
-                _ => stands,
+                _ => stands(),
             },
             from,
             confidence: reply.confidence,
-            summary: reply.summary.clone(),
-            claims: numbered(&said.agent, round, reply.claims.clone()),
+            summary: reply.summary,
+            claims: numbered(&said.agent, round, reply.claims),
             challenges: challenges.collect(),
             because: if changed { because } else { Vec::new() },
-            reason: if changed { reply.change_reason.clone() } else { String::new() },
+            reason: if changed { reply.change_reason } else { String::new() },
             documented,
-            flips_if: reply.flips_if.clone(),
+            flips_if: reply.flips_if,
             bad_citations: if changed { bad_citations } else { Vec::new() },
         }
     }

@@ -153,6 +153,9 @@ pub fn claim_name(text: &str) -> Option<(usize, usize)> {
 /// The ranking behind a choice. The choice itself is what the judge argued for, so it leads whatever the list says; what is no
 /// option, or comes again, is passed over: a second opinion on the others is not worth a clarification.
 fn ranking_of(choice: &str, said: &[String], ids: &[String]) -> Vec<String> {
+    if said.is_empty() {
+        return Vec::new();
+    }
     let mut ranking = vec![choice.to_owned()];
     for option in said.iter().filter_map(|said| option_of("ranking", said, ids).ok()) {
         if !ranking.contains(&option) {
