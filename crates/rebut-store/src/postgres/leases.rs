@@ -14,10 +14,16 @@ use std::sync::{Arc, atomic::Ordering};
 use tokio::task::JoinHandle;
 use tokio_postgres::types::Type;
 
+/// Whether a lease still counts, as SQL; the parameter of that number is the seconds of a lease. Nobody could renew while the database was away: when it is
+/// back, every holder has the time of a lease to be heard of again.
+pub(super) fn counts(lease: usize) -> String {
+    format!("greatest(expires_at, pg_postmaster_start_time() + make_interval(secs => ${lease})) > clock_timestamp()")
+}
+
 /// The living runner of a debate, in words. Our own lease counts until somebody takes it: we are alive.
 pub(super) async fn runner(pool: &Pool, node: &Node, debate: DebateId) -> Result<Option<String>, StoreError> {
-    let sql = "SELECT holder FROM claims WHERE debate_id = $1 AND (node = $2 OR expires_at > clock_timestamp())";
-    let found = pool.ask(sql, &[value(uuid(debate), Type::UUID), value(node.id, Type::UUID)]).await?;
+    let sql = format!("SELECT holder FROM claims WHERE debate_id = $1 AND (node = $2 OR {})", counts(3));
+    let found = pool.ask(&sql, &[value(uuid(debate), Type::UUID), value(node.id, Type::UUID), node.lease_seconds()]).await?;
     Ok(found.first().and_then(|row| row.try_get(0).ok()).map(rows::in_words))
 }
 
@@ -25,12 +31,13 @@ pub(super) async fn runner(pool: &Pool, node: &Node, debate: DebateId) -> Result
 pub(super) async fn abandoned(pool: &Pool, node: &Node, most: usize) -> Result<Vec<DebateId>, StoreError> {
     let sql = format!(
         "SELECT id FROM debate_sessions WHERE status = '{}' AND NOT EXISTS (SELECT FROM claims
-             WHERE claims.debate_id = debate_sessions.id AND (node = $1 OR expires_at > clock_timestamp()))
+             WHERE claims.debate_id = debate_sessions.id AND (node = $1 OR {}))
          ORDER BY created_at, id LIMIT $2",
-        Status::Running.as_str()
+        Status::Running.as_str(),
+        counts(3)
     );
     let most = i64::try_from(most).unwrap_or(i64::MAX);
-    let found = pool.ask(&sql, &[value(node.id, Type::UUID), value(most, Type::INT8)]).await?;
+    let found = pool.ask(&sql, &[value(node.id, Type::UUID), value(most, Type::INT8), node.lease_seconds()]).await?;
     Ok(found.iter().filter_map(|row| row.try_get(0).ok()).map(rows::debate).collect())
 }
 
@@ -58,8 +65,8 @@ pub(super) async fn renew(pool: Arc<Pool>, node: Arc<Node>) {
     loop {
         tokio::time::sleep(node.lease / 3).await;
         if node.runs.load(Ordering::Relaxed) {
-            // While the database cannot be reached nobody else can take them either; the next beat tries again.
-            let _ = pool.ask(sql, &[value(node.id, Type::UUID), value(node.lease.as_secs_f64(), Type::FLOAT8)]).await;
+            // While the database cannot be reached nobody else can take them either; the next beat tries again, in time (see `counts`).
+            let _ = pool.ask(sql, &[value(node.id, Type::UUID), node.lease_seconds()]).await;
         }
     }
 }

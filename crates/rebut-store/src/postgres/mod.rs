@@ -74,6 +74,13 @@ struct Node {
     address: Arc<Address>,
 }
 
+impl Node {
+    /// The time of a lease as a value.
+    fn lease_seconds<'a>(&self) -> pool::Value<'a> {
+        pool::value(self.lease.as_secs_f64(), tokio_postgres::types::Type::FLOAT8)
+    }
+}
+
 impl PostgresStore {
     /// Connects to `postgres://USER:PASSWORD@HOST:PORT/NAME` and brings its schema up to date.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {

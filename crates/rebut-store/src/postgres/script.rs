@@ -198,12 +198,8 @@ fn take<'a>(claims: &BTreeMap<DebateId, Claim>, node: &Node) -> Option<Statement
         SELECT debate_id, $2, $3, 1, clock_timestamp() + make_interval(secs => $4) FROM unnest($1) AS debate_id
         ON CONFLICT (debate_id) DO UPDATE
             SET node = excluded.node, holder = excluded.holder, epoch = claims.epoch + 1, expires_at = excluded.expires_at";
-    let values = vec![
-        value(taken, Type::UUID_ARRAY),
-        value(node.id, Type::UUID),
-        value(node.words.clone(), Type::TEXT),
-        value(node.lease.as_secs_f64(), Type::FLOAT8),
-    ];
+    let values =
+        vec![value(taken, Type::UUID_ARRAY), value(node.id, Type::UUID), value(node.words.clone(), Type::TEXT), node.lease_seconds()];
     Some(Statement { sql: sql.into(), values })
 }
 

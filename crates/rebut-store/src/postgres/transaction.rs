@@ -3,6 +3,7 @@
 use super::{
     LOCKS, Node,
     deciding::{Claimed, Fact, Facts},
+    leases::counts,
     pool::{borrowed, value},
     rows,
     script::{Statement, script, uuid},
@@ -31,7 +32,7 @@ pub(super) async fn transact(client: &Client, node: &Node, works: &[Work]) -> Re
         biased;
         client.batch_execute(begin),
         client.execute_typed(LOCK, &locks),
-        look(client, &debates),
+        look(client, node, &debates),
     );
     begun?;
     locked?;
@@ -69,15 +70,18 @@ fn debate_of(work: &Work) -> DebateId {
 }
 
 /// A statement of its own, after the locks: only that sees what the ones before us wrote.
-async fn look(client: &Client, debates: &[DebateId]) -> Result<Vec<Row>, Error> {
-    let sql = "SELECT id, (SELECT coalesce(max(seq), 0) FROM events WHERE events.debate_id = id),
+async fn look(client: &Client, node: &Node, debates: &[DebateId]) -> Result<Vec<Row>, Error> {
+    let sql = format!(
+        "SELECT id, (SELECT coalesce(max(seq), 0) FROM events WHERE events.debate_id = id),
             EXISTS (SELECT FROM debate_sessions WHERE debate_sessions.id = looked.id)
                 OR EXISTS (SELECT FROM checkpoints WHERE checkpoints.debate_id = looked.id)
                 OR EXISTS (SELECT FROM debate_turns WHERE session_id = looked.id),
-            node, holder, expires_at > clock_timestamp()
-        FROM (SELECT DISTINCT unnest($1) AS id) AS looked LEFT JOIN claims ON claims.debate_id = looked.id";
+            node, holder, {}
+        FROM (SELECT DISTINCT unnest($1) AS id) AS looked LEFT JOIN claims ON claims.debate_id = looked.id",
+        counts(2)
+    );
     let ids: Vec<_> = debates.iter().map(|debate| uuid(*debate)).collect();
-    client.query_typed(sql, &borrowed(&[value(ids, Type::UUID_ARRAY)])).await
+    client.query_typed(&sql, &borrowed(&[value(ids, Type::UUID_ARRAY), node.lease_seconds()])).await
 }
 
 fn read_fact(row: &Row) -> Result<(DebateId, Fact), Error> {

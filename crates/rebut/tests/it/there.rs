@@ -344,7 +344,10 @@ fn whoever_stops_watching_is_told_how_to_go_on_and_gets_the_files_then() {
     house.write("agree.md", &script(&[("*", &recommends("A"))]));
     let served = Served::start(&house, &["--allow-scripts"]);
     let client = client(&house, &served);
-    client.write("answer.json", &recommends("A"));
+    let answer = json!({
+        "option": "A", "ranking": ["A", "B"], "confidence": 0.8, "summary": "it is", "claims": ["so"], "flips_if": "never",
+    });
+    client.write("answer.json", &answer.to_string());
     // A person is waited for, so that it goes on as long as is needed.
     let panel = ["-m", "script:agree.md", "-m", "effort=human", "-o", "out.md"];
     let mut run = client.start(&[&["decide", "Offline?", "-O", "A=No", "-O", "B=Yes"][..], &panel].concat());

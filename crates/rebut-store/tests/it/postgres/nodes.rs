@@ -12,13 +12,21 @@ use rebut_testkit::{
 };
 use std::{sync::Arc, time::Duration};
 
+const BRIEF: Duration = Duration::from_millis(150);
+
+/// A node whose leases last that long.
+async fn leasing(url: &str, lease: Duration) -> PostgresStore {
+    PostgresStore::connect_with(url, PostgresOptions { lease }).await.expect("opens")
+}
+
 const EXPIRE: &str = "UPDATE rebut.claims SET expires_at = clock_timestamp() - interval '1 second'";
 
 #[tokio::test]
 async fn who_is_not_heard_of_loses_its_debates_and_is_told() {
     let cluster = Cluster::start();
     let url = cluster.database();
-    let (one, two) = (connect(&url).await, connect(&url).await);
+    // The server has run for longer than a brief lease by now, and for less than a long one.
+    let (one, two, patient) = (connect(&url).await, leasing(&url, BRIEF).await, leasing(&url, Duration::from_secs(3600)).await);
     let debate = DebateId::new();
     let records = more_records(debate, &[], 4, "text");
     let running = Some(Box::new(session_of(debate, "2026", Status::Running)));
@@ -31,7 +39,15 @@ async fn who_is_not_heard_of_loses_its_debates_and_is_told() {
     assert_eq!(two.append(Append { claim: Claim::Keep, ..append_of(debate, &records[1..2]) }).await, Ok(()), "people may speak anywhere");
     // As after a long stop: the lease has run out, and nobody took it.
     cluster.ask(&url, EXPIRE);
-    assert_eq!((two.runner(debate).await, two.abandoned(9).await), (Ok(None), Ok(vec![debate])));
+    while two.runner(debate).await != Ok(None) {}
+    assert_eq!(two.abandoned(9).await, Ok(vec![debate]));
+    let held = Err(StoreError::Held { debate, by: words.clone() });
+    assert_eq!(
+        (patient.runner(debate).await, patient.abandoned(9).await),
+        (Ok(Some(words.clone())), Ok(vec![])),
+        "it may only have been the server"
+    );
+    assert_eq!(patient.append(claim(debate, 2, Claim::Take)).await, held, "whoever holds it has the time of a lease to come back");
     assert_eq!((one.runner(debate).await, one.abandoned(9).await), (Ok(Some(words.clone())), Ok(vec![])), "we know that we live");
     assert_eq!(one.append(Append { claim: Claim::Hold, ..append_of(debate, &records[2..3]) }).await, Ok(()), "still ours");
     // Now somebody takes it.
@@ -55,7 +71,7 @@ async fn a_living_node_renews_and_an_ending_one_lets_go() {
     let url = cluster.database();
     let (kept, other) = (DebateId::new(), DebateId::new());
     let long = connect(&url).await;
-    let brief = PostgresStore::connect_with(&url, PostgresOptions { lease: Duration::from_millis(150) }).await.expect("opens");
+    let brief = leasing(&url, BRIEF).await;
     brief.append(claim(kept, 0, Claim::Take)).await.expect("free");
     long.append(claim(other, 0, Claim::Take)).await.expect("free");
     let ends = |debate: DebateId| cluster.ask(&url, &format!("SELECT expires_at FROM rebut.claims WHERE debate_id = '{debate}'"));
