@@ -16,6 +16,7 @@ mod sse;
 mod tail;
 mod ws;
 
+pub use guard::{Host, NotAHost};
 pub use metrics::Metrics;
 pub use problem::Problem;
 pub use routes::listed;

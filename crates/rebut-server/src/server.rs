@@ -3,7 +3,7 @@
 use crate::{
     door,
     front::Front,
-    guard,
+    guard::{Host, Hosts},
     keys::Keys,
     limits::{Buckets, Watchers},
     metrics::Metrics,
@@ -43,8 +43,8 @@ pub struct Server {
 /// How much of what a server allows.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Values of `Host` that are answered, each with its port, besides the loopback names of the port that is listened on.
-    pub hosts: BTreeSet<String>,
+    /// Names that are answered to, besides the loopback names of the port that is listened on.
+    pub hosts: BTreeSet<Host>,
     /// Bytes of a body at most.
     pub body_bytes: usize,
     /// Requests of one key per minute at most.
@@ -112,7 +112,7 @@ impl Default for Settings {
 pub struct Shared {
     server: Arc<Server>,
     /// The names it answers to.
-    pub hosts: BTreeSet<String>,
+    pub hosts: Hosts,
     /// What keys have left of their requests.
     pub buckets: Buckets,
     /// Who watches.
@@ -143,7 +143,7 @@ impl Server {
     /// The routes of a server that listens on this port, and what makes it stop when it is set to true.
     pub fn router(self: Arc<Self>, port: u16) -> (Router, Arc<Shared>, watch::Sender<bool>) {
         let (stop, stopping) = watch::channel(false);
-        let hosts = guard::hosts(port, &self.settings.hosts);
+        let hosts = Hosts::new(port, &self.settings.hosts);
         let document = openapi::document(&*self.front);
         let (buckets, watchers) = Default::default();
         let shared = Arc::new(Shared { server: self, hosts, buckets, watchers, stopping, document });

@@ -1,7 +1,7 @@
 //! What a watcher of one debate is shown, one thing after the other: recorded events, text being written, the end of the server.
 //! A watcher pulls: one that stalls stops pulling, and slows nobody.
 
-use crate::{limits::Place, problem::Problem, server::Shared};
+use crate::{keys::Key, limits::Place, problem::Problem, server::Shared};
 use rebut_engine::{DebateId, Watch, event::KINDS, model::Delta, record::Record};
 use serde::Serialize;
 use std::{
@@ -14,6 +14,8 @@ use tokio::sync::{broadcast, watch};
 pub struct Tail {
     server: Arc<Shared>,
     id: DebateId,
+    /// Who watches.
+    key: Key,
     watch: Watch,
     deltas: Option<broadcast::Receiver<Delta>>,
     /// Answers that were being written when it began to listen, not shown yet.
@@ -62,7 +64,7 @@ pub enum Passing {
     /// The server stops; come back with the last number seen.
     #[serde(rename = "shutdown")]
     Shutdown {},
-    /// The journal cannot be read on now.
+    /// Nothing more can be shown: the journal cannot be read on now, or the key of whoever watches is gone.
     #[serde(rename = "problem")]
     Problem {
         /// Why.
@@ -90,9 +92,10 @@ pub fn known_kind(kind: &str) -> Option<&'static str> {
 
 impl Tail {
     /// What comes after a watch's beginning.
-    pub fn new(server: Arc<Shared>, id: DebateId, watch: Watch, types: Option<BTreeSet<String>>, place: Place) -> Self {
+    pub fn new(server: Arc<Shared>, id: DebateId, key: Key, watch: Watch, types: Option<BTreeSet<String>>, place: Place) -> Self {
         let stopping = server.stopping.clone();
-        let mut tail = Self { server, id, watch, deltas: None, so_far: VecDeque::new(), types, stopping, is_over: false, _place: place };
+        let mut tail =
+            Self { server, id, key, watch, deltas: None, so_far: VecDeque::new(), types, stopping, is_over: false, _place: place };
         tail.listen();
         tail
     }
@@ -102,6 +105,9 @@ impl Tail {
         while !self.is_over {
             if *self.stopping.borrow() {
                 return self.last(Passing::Shutdown {});
+            }
+            if self.server.keys.now(&self.key).is_none() {
+                return self.last(Passing::Problem { problem: Problem::unauthorized() });
             }
             if let Some(Delta { turn, text }) = self.so_far.pop_front() {
                 match self.passing(Passing::Snapshot { turn, text }) {
@@ -113,6 +119,7 @@ impl Tail {
             let is_written = !self.watch.is_over();
             tokio::select! {
                 _ = self.stopping.changed() => return self.last(Passing::Shutdown {}),
+                () = self.server.keys.gone(&self.key) => {}
                 record = self.watch.next() => match record {
                     Ok(Some(record)) => {
                         if let Some(shown) = self.event(record) {

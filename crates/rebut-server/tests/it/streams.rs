@@ -61,6 +61,16 @@ async fn only_the_types_that_are_asked_for_come() {
     let (_, mut stream) = house.stream("alice-viewer", &path, &[]).await;
     let names: Vec<Option<String>> = stream.events().await.into_iter().map(|event| event.name).collect();
     assert_eq!(names, [Some("vote.tallied".to_owned()), Some("debate.completed".to_owned())]);
+    let last = house.desk.records(id).await.expect("a journal").len().to_string();
+    for (types, seen, expected) in [("vote.tallied", "0", 200), ("vote.tallied", &last, 204), ("gate.opened,turn.delta", "0", 204)] {
+        let path = format!("/v1/debates/{id}/events?types={types}");
+        let (status, mut stream) = house.stream("alice-viewer", &path, &[("Last-Event-ID", seen)]).await;
+        assert_eq!(status, expected, "{types} after {seen}");
+        if let Some(number) = stream.events().await.last().and_then(|event| event.id).filter(|_| status == 200) {
+            let again = house.stream("alice-viewer", &path, &[("Last-Event-ID", &number.to_string())]).await.0;
+            assert_eq!(again, 204, "whoever saw the last {types} need not come back");
+        }
+    }
     let page = house.get("alice-viewer", &format!("{path}&limit=1")).await.json();
     assert_eq!((&page["events"][0]["type"], &page["has_more"]), (&json!("vote.tallied"), &json!(true)));
 }

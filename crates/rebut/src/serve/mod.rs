@@ -65,7 +65,7 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     let inbox = Arc::new(DeskInbox { people, desk: desk.clone() });
     let found = tokio::sync::Mutex::default();
     let front = CommandFront { app: app.clone(), registry, allowed, models, desk: desk.clone(), inbox, found };
-    let hosts = args.hosts.into_iter().chain([address.to_string()]).collect();
+    let hosts = args.hosts.into_iter().chain([address.into()]).collect();
     let settings = Settings {
         hosts,
         trusted: app.place.trusted()?,
