@@ -1,7 +1,12 @@
 //! What a watcher of one debate is shown, one thing after the other: recorded events, text being written, the end of the server.
 //! A watcher pulls: one that stalls stops pulling, and slows nobody.
 
-use crate::{keys::Key, limits::Place, problem::Problem, server::Shared};
+use crate::{
+    keys::{Key, Keys},
+    limits::Place,
+    problem::Problem,
+    server::Shared,
+};
 use rebut_engine::{DebateId, Watch, event::KINDS, model::Delta, record::Record};
 use serde::Serialize;
 use std::{
@@ -103,7 +108,8 @@ impl Tail {
     /// The next thing; `None` after the last. May be dropped and asked again: nothing is lost.
     pub async fn next(&mut self) -> Option<Shown> {
         while !self.is_over {
-            if *self.stopping.borrow() {
+            // Whoever could say so and is gone has stopped it too.
+            if *self.stopping.borrow() || self.stopping.has_changed().is_err() {
                 return self.last(Passing::Shutdown {});
             }
             if self.server.keys.now(&self.key).is_none() {
@@ -118,8 +124,8 @@ impl Tail {
             // Behind the end of a debate there is nothing that is still being written.
             let is_written = !self.watch.is_over();
             tokio::select! {
-                _ = self.stopping.changed() => return self.last(Passing::Shutdown {}),
-                () = self.server.keys.gone(&self.key) => {}
+                // What it was is looked at above.
+                () = sent_away(&mut self.stopping, &self.server.keys, &self.key) => {}
                 record = self.watch.next() => match record {
                     Ok(Some(record)) => {
                         if let Some(shown) = self.event(record) {
@@ -176,6 +182,14 @@ impl Tail {
         if let Some(listening) = self.server.desk.deltas(self.id) {
             (self.so_far, self.deltas) = (listening.so_far.into(), Some(listening.pieces));
         }
+    }
+}
+
+/// Waits until the server stops or a key is gone.
+async fn sent_away(stopping: &mut watch::Receiver<bool>, keys: &Keys, key: &Key) {
+    tokio::select! {
+        _ = stopping.wait_for(|stops| *stops) => {}
+        () = keys.gone(key) => {}
     }
 }
 

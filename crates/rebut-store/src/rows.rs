@@ -127,10 +127,25 @@ pub(crate) fn remove(connection: &Connection, debate: DebateId) -> rusqlite::Res
     ] {
         removed += connection.execute(sql, [&text])?;
     }
-    for table in ["checkpoints", "claims", "events"] {
-        removed += connection.execute(&format!("DELETE FROM {table} WHERE debate_id = ?1"), [debate.as_bytes()])?;
+    for sql in [
+        "DELETE FROM checkpoints WHERE debate_id = ?1",
+        "DELETE FROM claims WHERE debate_id = ?1 AND runner <> 'removed'",
+        "DELETE FROM events WHERE debate_id = ?1",
+    ] {
+        removed += connection.execute(sql, [debate.as_bytes()])?;
+    }
+    if removed > 0 {
+        // Whoever asks for the same debate once more must not get another under its id. No runner has that name.
+        connection.execute("INSERT OR REPLACE INTO claims (debate_id, runner) VALUES (?1, 'removed')", [debate.as_bytes()])?;
     }
     Ok(removed > 0)
+}
+
+/// Whether a debate of that id was removed, and none has come in its place.
+pub(crate) fn is_removed(connection: &Connection, debate: DebateId) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM claims WHERE debate_id = ?1 AND runner = 'removed')
+        AND NOT EXISTS (SELECT 1 FROM events WHERE debate_id = ?1)";
+    connection.prepare_cached(sql)?.query_row([debate.as_bytes()], |row| row.get(0))
 }
 
 /// Adds a checkpoint.

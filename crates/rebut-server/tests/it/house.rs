@@ -49,6 +49,7 @@ pub struct House {
     pub inbox: Arc<Waiting>,
     pub keys: Keys,
     stop: Option<oneshot::Sender<()>>,
+    drained: Option<oneshot::Sender<()>>,
     served: JoinHandle<std::io::Result<()>>,
 }
 
@@ -116,10 +117,12 @@ impl House {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let at = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();
-        let stopped = async move {
-            let _ = stopped.await;
+        let (drained, is_drained) = oneshot::channel();
+        let told = |told: oneshot::Receiver<()>| async move {
+            let _ = told.await;
         };
-        Self { at, desk, inbox, keys, stop: Some(stop), served: tokio::spawn(serve(listener, Arc::new(server), stopped)) }
+        let served = tokio::spawn(serve(listener, Arc::new(server), told(stopped), told(is_drained)));
+        Self { at, desk, inbox, keys, stop: Some(stop), drained: Some(drained), served }
     }
 
     /// Takes a key away, or gives it another role.
@@ -134,8 +137,9 @@ impl House {
         let _ = self.stop.take().expect("once").send(());
     }
 
-    /// Waits until it has.
-    pub async fn stopped(self) {
+    /// Waits until it has; nothing is run any more.
+    pub async fn stopped(mut self) {
+        drop(self.drained.take());
         self.served.await.expect("no panic").expect("no error");
     }
 

@@ -145,8 +145,16 @@ async fn a_socket_is_closed_when_the_server_stops() {
     assert_eq!(next(&mut socket).await.expect("an event")["seq"], 2);
     house.stop();
     until(&mut socket, "shutdown").await;
-    assert_eq!(next(&mut socket).await, None);
+    assert_eq!(closed(&mut socket).await, (1001, "shutdown".to_owned()));
+    // Whoever comes until all is let go is told so, rather than that nobody is there.
+    for (path, status) in [("/healthz", 200), ("/readyz", 503), ("/metrics", 200), ("/v1/debates", 503), ("/nothing", 503)] {
+        let answer = house.get("alice-admin", path).await;
+        assert_eq!(answer.status, status, "{path}: {}", answer.body);
+        assert_eq!(answer.header("retry-after"), if status == 503 { "10" } else { "" }, "{path}");
+    }
+    let at = house.at;
     house.stopped().await;
+    assert!(TcpStream::connect(at).await.is_err(), "nobody listens any more");
 }
 
 #[tokio::test]

@@ -53,6 +53,21 @@ async fn a_debate_is_noted_cancelled_and_removed() {
 }
 
 #[tokio::test]
+async fn notes_are_bounded() {
+    let house = House::open().await;
+    let id = house.begin_gated().await;
+    let path = format!("/v1/debates/{id}/notes");
+    for (length, status) in [(64 << 10, 204), ((64 << 10) + 1, 422)] {
+        assert_eq!(house.ask("alice-approver", "POST", &path, &json!({ "text": "x".repeat(length) })).await.status, status, "{length}");
+    }
+    for number in 1..1_000 {
+        house.desk.note(id, &number.to_string(), "alice").await.expect("there is room");
+    }
+    let refused = house.ask("alice-approver", "POST", &path, &json!({ "text": "one more" })).await;
+    assert!(refused.status == 409 && refused.body.contains("1000 notes"), "{}", refused.body);
+}
+
+#[tokio::test]
 async fn a_text_is_taken_out_once_and_by_whoever_may() {
     let house = House::with("contested", Settings::default()).await;
     let id = house.run().await;
@@ -102,6 +117,15 @@ async fn a_debate_is_paused_and_resumed() {
     let kept: Vec<&str> =
         names.iter().map(String::as_str).filter(|name| name.starts_with("debate.") || name.starts_with("gate.")).collect();
     assert_eq!(kept, ["debate.started", "gate.opened", "debate.paused", "debate.resumed", "gate.decided", "debate.completed"]);
+    let records = house.desk.records(id).await.expect("a journal");
+    let by = |kind: &str| {
+        let record = records.iter().find(|record| record.kind == kind).unwrap_or_else(|| panic!("{kind}"));
+        serde_json::from_str::<Value>(&record.data).expect("JSON")["by"].clone()
+    };
+    assert_eq!(
+        ["human.paused", "debate.paused", "debate.resumed"].map(by),
+        [json!("alice-admin"), json!("alice-admin"), json!("alice-admin")]
+    );
     let rest: Vec<String> = patient.events().await.into_iter().filter_map(|event| event.name).filter(|name| name != "turn.delta").collect();
     assert_eq!((rest.first().map(String::as_str), rest.last().map(String::as_str)), (Some("debate.resumed"), Some("debate.completed")));
     for until in ["", "?until=paused"] {

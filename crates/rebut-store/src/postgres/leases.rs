@@ -21,6 +21,13 @@ pub(super) async fn runner(pool: &Pool, node: &Node, debate: DebateId) -> Result
     Ok(found.first().and_then(|row| row.try_get(0).ok()).map(rows::in_words))
 }
 
+/// Whether a debate of that id was removed, and none has come in its place: then its lease is nobody's, for ever.
+pub(super) async fn is_removed(pool: &Pool, debate: DebateId) -> Result<bool, StoreError> {
+    let sql = "SELECT 1 FROM claims WHERE debate_id = $1 AND node = $2 AND NOT EXISTS (SELECT FROM events WHERE debate_id = $1)";
+    let found = pool.ask(sql, &[value(uuid(debate), Type::UUID), value(uuid::Uuid::nil(), Type::UUID)]).await?;
+    Ok(!found.is_empty())
+}
+
 /// Debates that are recorded as running and that nobody runs, the oldest first.
 pub(super) async fn abandoned(pool: &Pool, node: &Node, most: usize) -> Result<Vec<DebateId>, StoreError> {
     let sql = format!(

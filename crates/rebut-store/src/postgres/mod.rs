@@ -148,6 +148,10 @@ impl Store for PostgresStore {
         self.writer.work(Work::Remove(debate)).await
     }
 
+    async fn is_removed(&self, debate: DebateId) -> Result<bool, StoreError> {
+        leases::is_removed(&self.pool, debate).await
+    }
+
     async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
         leases::runner(&self.pool, &self.node, debate).await
     }

@@ -75,7 +75,8 @@ async fn look(client: &Client, debates: &[DebateId]) -> Result<Vec<Row>, Error> 
                 OR EXISTS (SELECT FROM checkpoints WHERE checkpoints.debate_id = looked.id)
                 OR EXISTS (SELECT FROM debate_turns WHERE session_id = looked.id),
             node, holder, expires_at > clock_timestamp()
-        FROM (SELECT DISTINCT unnest($1) AS id) AS looked LEFT JOIN claims ON claims.debate_id = looked.id";
+        FROM (SELECT DISTINCT unnest($1) AS id) AS looked
+            LEFT JOIN claims ON claims.debate_id = looked.id AND node <> '00000000-0000-0000-0000-000000000000'";
     let ids: Vec<_> = debates.iter().map(|debate| uuid(*debate)).collect();
     client.query_typed(sql, &borrowed(&[value(ids, Type::UUID_ARRAY)])).await
 }

@@ -23,17 +23,17 @@ use crate::{
 use allowed::{Allowed, OnlyAllowed};
 use front::CommandFront;
 use log::Log;
-use observing::Observing;
+use observing::{Observing, Spans};
 use people::{DeskInbox, People};
 use rebut_engine::{
-    Desk,
+    DebateId, Desk,
     model::{Model, Models},
     outcome::Ending,
 };
 use rebut_models::{Registry, registry::Open};
 use rebut_server::{Answered, Metrics, Server, Settings, Told, keys::Keys};
 use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
-use tending::Tending;
+use tending::{Tending, read_keys};
 use tokio::{
     net::TcpListener,
     sync::{mpsc, watch},
@@ -55,7 +55,8 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     let allowed = Arc::new(Allowed::of(&app, &registry, args.allow_scripts).await);
     let models: Arc<dyn Models> = Arc::new(OnlyAllowed { registry: registry.clone(), allowed: allowed.clone() });
     let metrics = Arc::new(Metrics::default());
-    let desk = desk(&app, &registry, models.clone(), metrics.clone(), &log).await?;
+    let (spans, to_send) = Spans::new();
+    let desk = desk(&app, &registry, models.clone(), metrics.clone(), &log, (spans.clone(), to_send)).await?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;
     let address = listener.local_addr().map_err(|error| cannot_listen(args.listen, &error))?;
     // Only now: a server that cannot listen leaves no key behind.
@@ -77,21 +78,25 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     let keys = Keys::new(keyring.read()?);
     let server = Arc::new(Server { desk: desk.clone(), front: Arc::new(front), keys: keys.clone(), metrics, settings });
     let (stop, stopped) = watch::channel(false);
-    let serving = tokio::spawn(rebut_server::serve(listener, server, until(stopped)));
+    let (let_go, is_drained) = watch::channel(false);
+    let serving = tokio::spawn(rebut_server::serve(listener, server, until(stopped), until(is_drained)));
     log.say("listening", &[("url", &format!("http://{address}"))]);
     let patience = Duration::from_secs(app.config.server.drain_seconds);
-    let tending = tokio::spawn(Tending { desk: desk.clone(), app, keyring, keys, log: log.clone(), left: HashMap::new() }.run());
+    let reading = tokio::spawn(read_keys(keyring, keys, log.clone()));
+    let tending = tokio::spawn(Tending { desk: desk.clone(), app, log: log.clone(), left: HashMap::new() }.run());
     interrupts.next().await;
     tending.abort();
     log.say("stopping", &[("debates", &desk.live().to_string()), ("seconds", &patience.as_secs().to_string())]);
     stop.send_replace(true);
     let code = tokio::select! {
-        code = drain(&desk, serving, patience, &log) => code,
+        code = drain(&desk, let_go, serving, patience, &log) => code,
         () = interrupts.next() => {
             desk.stop_all().await;
             Ending::Cancelled.exit_code()
         }
     };
+    reading.abort();
+    spans.all_sent(&log).await;
     log.say("stopped", &[]);
     Ok(code)
 }
@@ -103,25 +108,38 @@ fn registry(app: &App, people: Arc<People>) -> Result<Registry, CliError> {
 }
 
 /// The desk, with its events counted, logged, and sent to a collector where the environment names one.
-async fn desk(app: &App, registry: &Registry, models: Arc<dyn Models>, metrics: Arc<Metrics>, log: &Log) -> Result<Desk, CliError> {
+async fn desk(
+    app: &App,
+    registry: &Registry,
+    models: Arc<dyn Models>,
+    metrics: Arc<Metrics>,
+    log: &Log,
+    (spans, to_send): (Spans, mpsc::UnboundedReceiver<DebateId>),
+) -> Result<Desk, CliError> {
     let telemetry = Telemetry::from_environment().map_err(CliError::usage)?;
     let store = app.store().await?;
     branch::clean_up_after_others(app);
-    let (ended, to_send) = mpsc::unbounded_channel();
-    let observer = Observing { log: log.clone(), metrics, ended: telemetry.is_some().then_some(ended) };
+    let observer = Observing { log: log.clone(), metrics, spans: telemetry.is_some().then(|| spans.clone()) };
     let desk = app.desk_observed(store, registry, models, Some(Arc::new(observer)))?;
     if let Some(telemetry) = telemetry {
-        tokio::spawn(observing::send_spans(telemetry, desk.clone(), to_send, log.clone()));
+        tokio::spawn(spans.send(telemetry, desk.clone(), to_send, log.clone()));
     }
     Ok(desk)
 }
 
 /// Lets go of every debate, and answers what was asked before.
-async fn drain(desk: &Desk, mut serving: JoinHandle<std::io::Result<()>>, patience: Duration, log: &Log) -> u8 {
+async fn drain(
+    desk: &Desk,
+    let_go: watch::Sender<bool>,
+    mut serving: JoinHandle<std::io::Result<()>>,
+    patience: Duration,
+    log: &Log,
+) -> u8 {
     let cut = desk.leave_all(patience).await;
     if cut > 0 {
         log.say("cut off in a turn", &[("debates", &cut.to_string())]);
     }
+    let_go.send_replace(true);
     match tokio::time::timeout(LAST_ANSWERS, &mut serving).await {
         Ok(Ok(Ok(()))) => 0,
         Ok(Ok(Err(error))) => {
@@ -143,9 +161,12 @@ async fn drain(desk: &Desk, mut serving: JoinHandle<std::io::Result<()>>, patien
 /// Tells of each request.
 fn told(log: &Log) -> Told {
     let log = log.clone();
-    Told(Arc::new(move |Answered { route, path, status, within }| {
-        let (status, ms) = (status.to_string(), within.as_millis().to_string());
-        log.say("request", &[("route", route), ("path", path), ("status", &status), ("ms", &ms)]);
+    Told(Arc::new(move |Answered { route, path, status, within, key, debate }| {
+        let (status, ms, debate) = (status.to_string(), within.as_millis().to_string(), debate.map(|id| id.to_string()));
+        let known = [("key", *key), ("debate", debate.as_deref())].into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let details: Vec<(&str, &str)> =
+            [("route", *route), ("path", *path), ("status", &status), ("ms", &ms)].into_iter().chain(known).collect();
+        log.say("request", &details);
     }))
 }
 
