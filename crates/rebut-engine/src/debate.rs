@@ -341,6 +341,14 @@ impl Debate {
         }
     }
 
+    /// Returns when this process lets go of the debate; never otherwise.
+    pub(crate) async fn until_left(&self) {
+        let mut steer = self.steer.clone();
+        if steer.wait_for(|steer| *steer == Steer::Leave).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
     fn enter(&self, step: &Step) -> Result<(), Halt> {
         if self.lock_said().steps.insert(step.name.clone()) {
             return Ok(());

@@ -73,6 +73,9 @@ pub enum TooLate {
     /// A debate of that id began before.
     #[error("it has already begun")]
     Begun,
+    /// A debate of that id was removed.
+    #[error("it was removed, and another does not take its place")]
+    Removed,
     /// The debate came to its end.
     #[error("it has already ended: {}", .0.as_str())]
     Ended(Ending),

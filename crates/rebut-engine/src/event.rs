@@ -121,6 +121,8 @@ events! {
     HumanMarked(HumanMarked) = "human.marked",
     /// A person asked to end the debate.
     HumanCancelled(HumanCancelled) = "human.cancelled",
+    /// A person asked to pause the debate.
+    HumanPaused(HumanPaused) = "human.paused",
     /// The debate was saved and left.
     DebatePaused(DebatePaused) = "debate.paused",
     /// Somebody went on with it.
@@ -500,11 +502,21 @@ pub struct HumanCancelled {
     pub reason: String,
 }
 
+/// A person asked to pause the debate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HumanPaused {
+    /// By whom.
+    pub by: String,
+}
+
 /// The debate was saved and left.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DebatePaused {
     /// Why.
     pub reason: String,
+    /// At whose word, where somebody asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// Somebody went on with it.
@@ -521,6 +533,9 @@ pub struct DebateResumed {
     /// The limits from now on, where they changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
+    /// At whose word, where somebody asked a server for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// An event's text was taken out. What it said is gone; what is counted of it is kept here.

@@ -141,6 +141,8 @@ pub struct Memory {
     pub notes: BTreeMap<u64, HumanNoted>,
     /// A person asked to stop.
     pub cancelled: Option<HumanCancelled>,
+    /// Who asked for a pause that has not come yet.
+    pub pause_asked: Option<String>,
     /// Gates that were opened or decided.
     pub gates: HashMap<String, Gate>,
     /// A person's choice after a contested end.
@@ -400,6 +402,7 @@ impl Journal {
                     self.memory().notes.insert(seq, note.clone());
                 }
                 Event::HumanCancelled(cancelled) => self.memory().cancelled = Some(cancelled.clone()),
+                Event::HumanPaused(paused) => self.memory().pause_asked = Some(paused.by.clone()),
                 Event::GateOpened(opened) => self.memory().open_gate(opened.clone()),
                 Event::GateDecided(decided) => self.memory().decide_gate((**decided).clone()),
                 Event::HumanAnswered(answered) => self.memory().answered = Some(answered.clone()),
@@ -503,9 +506,10 @@ impl Memory {
                 self.notes.insert(record.seq, note);
             }
             Some(Event::HumanCancelled(cancelled)) => self.cancelled = Some(cancelled),
-            Some(Event::DebatePaused(_)) => self.paused = true,
+            Some(Event::HumanPaused(paused)) => self.pause_asked = Some(paused.by),
+            Some(Event::DebatePaused(_)) => (self.paused, self.pause_asked) = (true, None),
             Some(Event::DebateResumed(resumed)) => {
-                (self.paused, self.outcome, self.cancelled) = (false, None, None);
+                (self.paused, self.outcome, self.cancelled, self.pause_asked) = (false, None, None, None);
                 self.limits = resumed.limits.or(self.limits);
             }
             Some(Event::DebateCompleted(outcome)) => self.outcome = Some(outcome),

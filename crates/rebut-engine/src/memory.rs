@@ -8,7 +8,7 @@ use crate::{
     store::{Append, Changed, Claim, Filter, Session, Store, StoreError, TurnRow},
 };
 use std::{
-    collections::{BTreeMap, HashMap, hash_map::Entry},
+    collections::{BTreeMap, HashMap, HashSet, hash_map::Entry},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -16,6 +16,7 @@ use std::{
 #[derive(Clone, Default)]
 pub struct MemoryStore {
     debates: Arc<Mutex<HashMap<DebateId, Kept>>>,
+    removed: Arc<Mutex<HashSet<DebateId>>>,
 }
 
 #[derive(Default)]
@@ -174,7 +175,14 @@ impl Store for MemoryStore {
     }
 
     async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
-        self.lock().remove(&debate).map(drop).ok_or_else(|| StoreError::NotFound(debate.to_string()))
+        self.lock().remove(&debate).map(drop).ok_or_else(|| StoreError::NotFound(debate.to_string()))?;
+        self.removed.lock().unwrap_or_else(PoisonError::into_inner).insert(debate);
+        Ok(())
+    }
+
+    async fn is_removed(&self, debate: DebateId) -> Result<bool, StoreError> {
+        let was_removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner).contains(&debate);
+        Ok(was_removed && !self.lock().contains_key(&debate))
     }
 
     async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {

@@ -33,8 +33,11 @@ pub trait Store: Send + Sync + 'static {
     /// Puts a tombstone in the place of one record, and of what it left in tables, together with the append that reports it.
     async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError>;
 
-    /// Removes a debate and all that was derived from it.
+    /// Removes a debate and all that was derived from it. Nothing is kept but that there was one of that id.
     async fn remove(&self, debate: DebateId) -> Result<(), StoreError>;
+
+    /// Whether a debate of that id was removed, and none has come in its place.
+    async fn is_removed(&self, debate: DebateId) -> Result<bool, StoreError>;
 
     /// The living process that runs a debate, in words; `None` when nobody does. One that is recorded as running and has none was
     /// interrupted.

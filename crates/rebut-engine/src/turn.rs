@@ -8,6 +8,7 @@ use crate::{
     debate::{Debate, Said, Step, absence},
     error::Halt,
     event::{Event, TurnCompleted, TurnFailed},
+    family::is_person,
     journal::{Commit, Entry, RecordedTurn},
     model::{Answer, Fault, FaultKind, Fits, Remedy, Request, Usage},
     outcome::Absence,
@@ -284,6 +285,8 @@ impl<'a> Exchange<'a> {
             answer = model.ask(request) => answer,
             () = &mut deadline => Err(Fault::new(FaultKind::Timeout, format!("no answer within {} s", time_left.as_secs_f64().ceil()))),
             () = debate.until_cancelled() => return Err(debate.cancelled()),
+            // Nobody can take a person's answer any more; whoever goes on with the debate asks again.
+            () = debate.until_left(), if is_person(&attempt.model) => return Err(Halt::Paused),
         };
         deltas.ended(turn);
         // A replay that asks for more than was recorded must not go on as if somebody were merely absent.

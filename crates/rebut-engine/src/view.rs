@@ -312,7 +312,7 @@ impl View {
                 self.outcome = Some(Arc::unwrap_or_clone(outcome));
             }
             Event::EventRedacted(redacted) => self.apply_kept(redacted, record),
-            Event::HumanCancelled(_) | Event::RunStarted(_) => {}
+            Event::HumanCancelled(_) | Event::HumanPaused(_) | Event::RunStarted(_) => {}
         }
     }
 

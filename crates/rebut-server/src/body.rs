@@ -8,9 +8,14 @@ use axum::{
 use futures_util::StreamExt;
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeOwned, Error, MapAccess, Visitor, value::MapAccessDeserializer},
+    de::{DeserializeOwned, DeserializeSeed, Error, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
-use std::{fmt, marker::PhantomData, time::Duration};
+use std::{
+    collections::HashSet,
+    fmt::{self, Write},
+    marker::PhantomData,
+    time::Duration,
+};
 
 /// How deep JSON may be.
 pub const DEEPEST: usize = 64;
@@ -38,10 +43,11 @@ pub async fn read(headers: &HeaderMap, body: Body, most: usize, within: Duration
     }
 }
 
-/// What JSON text means. What is not JSON is a bad request; what is JSON of another form cannot be processed.
+/// What JSON text means. What is not JSON is a bad request; what is JSON of another form, or says something twice, cannot be processed.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    let read = serde_json::from_slice::<Object<T>>(bytes).map(|Object(meant)| meant);
-    read.map_err(|error| match error.classify() {
+    let once = Once(&mut String::new()).deserialize(&mut serde_json::Deserializer::from_slice(bytes));
+    let read = once.and_then(|()| serde_json::from_slice::<Object<T>>(bytes));
+    read.map(|Object(meant)| meant).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => Problem::unprocessable(format!("the body does not fit: {error}")),
         _ => Problem::bad_request(format!("the body is not JSON: {error}")),
     })
@@ -67,6 +73,76 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
         T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+    }
+}
+
+/// Looks through JSON for an object that has a field twice: which one counts, every reader decides otherwise. Holds where it looks.
+struct Once<'a>(&'a mut String);
+
+impl<'de> DeserializeSeed<'de> for Once<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Once<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let (mut seen, here) = (HashSet::new(), self.0.len());
+        while let Some(field) = map.next_key::<String>()? {
+            let dot = if here == 0 { "" } else { "." };
+            let _ = write!(self.0, "{dot}{field}");
+            if !seen.insert(field) {
+                return Err(A::Error::custom(format!("`{}` is there twice", self.0)));
+            }
+            map.next_value_seed(Once(self.0))?;
+            self.0.truncate(here);
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let here = self.0.len();
+        for place in 0_usize.. {
+            let _ = write!(self.0, "[{place}]");
+            let was_there = list.next_element_seed(Once(self.0))?.is_some();
+            self.0.truncate(here);
+            if !was_there {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
     }
 }
 
@@ -199,6 +275,22 @@ mod tests {
         for said in refused {
             assert_eq!(parse::<Said>(said.as_bytes()).map_err(|problem| problem.status), Err(422), "{said}");
         }
+    }
+
+    #[test]
+    fn nothing_is_said_twice_at_any_depth() {
+        let rows = [
+            (r#"{"number": 1, "number": 2}"#, "`number`"),
+            (r#"{"inner": {"word": "a", "more": {"x": 1, "x": 1}}}"#, "`inner.more.x`"),
+            (r#"{"list": [{"word": "a"}, {"word": "a", "w\u006frd": "b"}]}"#, "`list[1].word`"),
+            (r#"{"list": [[[{"word": "a", "b": 1, "word": "a"}]]]}"#, "`list[0][0][0].word`"),
+        ];
+        for (said, place) in rows {
+            let problem = parse::<Said>(said.as_bytes()).expect_err(said);
+            assert_eq!(problem.status, 422, "{said}");
+            assert!(problem.detail.contains(&format!("{place} is there twice")), "{said}: {}", problem.detail);
+        }
+        assert!(parse::<Said>(br#"{"inner": {"word": "a"}, "list": [{"word": "a"}, {"word": "a"}]}"#).is_ok(), "each object has its own");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::{
 };
 use axum::{
     body::Bytes,
-    extract::{FromRequestParts, RawPathParams, Request, State, WebSocketUpgrade},
+    extract::{FromRequestParts, RawPathParams, Request, State, WebSocketUpgrade, rejection::QueryRejection},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
@@ -63,7 +63,11 @@ impl Call {
     /// What stands behind the question mark.
     pub fn query<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         let read = axum::extract::Query::<T>::try_from_uri(&self.uri);
-        read.map(|query| query.0).map_err(|error| Problem::bad_request(error.body_text()))
+        let unread = |error: QueryRejection| match std::error::Error::source(&error) {
+            Some(cause) => Problem::bad_request(format!("what stands behind `?` does not fit: {cause}")),
+            None => Problem::bad_request("what stands behind `?` does not fit"),
+        };
+        read.map(|query| query.0).map_err(unread)
     }
 
     /// What the body says; where there is none, what is usual.
@@ -75,7 +79,8 @@ impl Call {
 /// Answers a request by its row in the table.
 pub async fn enter(server: Arc<Shared>, route: &'static Route, request: Request) -> Response {
     let begun = Instant::now();
-    let answered = AssertUnwindSafe(answer(&server, route, request)).catch_unwind().await;
+    let mut about = About::default();
+    let answered = AssertUnwindSafe(answer(&server, route, request, &mut about)).catch_unwind().await;
     let response = match answered {
         Ok(Ok(response)) => response,
         Ok(Err(problem)) => problem.into_response(),
@@ -84,15 +89,25 @@ pub async fn enter(server: Arc<Shared>, route: &'static Route, request: Request)
     let status = response.status().as_u16();
     server.metrics.answered(route.id, status);
     if let Some(Told(told)) = &server.settings.told {
-        told(&Answered { route: route.id, path: route.path, status, within: begun.elapsed() });
+        let About { key, debate } = &about;
+        told(&Answered { route: route.id, path: route.path, status, within: begun.elapsed(), key: key.as_deref(), debate: *debate });
     }
     response
 }
 
-async fn answer(server: &Arc<Shared>, route: &'static Route, request: Request) -> Result<Response, Problem> {
+/// What is known of a request once it was let in so far.
+#[derive(Default)]
+struct About {
+    /// The name of its key.
+    key: Option<String>,
+    /// The debate it is about, if that is the asker's own.
+    debate: Option<DebateId>,
+}
+
+async fn answer(server: &Arc<Shared>, route: &'static Route, request: Request, about: &mut About) -> Result<Response, Problem> {
     let (mut parts, request_body) = request.into_parts();
     let key = match route.least {
-        Some(least) => Some(let_in(server, least, &parts)?),
+        Some(least) => Some(let_in(server, least, &parts, about)?),
         None => None,
     };
     let parameters = parameters(&mut parts).await?;
@@ -100,6 +115,7 @@ async fn answer(server: &Arc<Shared>, route: &'static Route, request: Request) -
         (Debate::Own, Some(key)) => Some(own_debate(server, key, &parameters).await?),
         _ => None,
     };
+    about.debate = debate.as_ref().map(|session| session.id);
     let settings = &server.settings;
     let body = match &route.body {
         Some(_) => body::read(&parts.headers, request_body, settings.body_bytes, settings.body_within).await?,
@@ -115,13 +131,14 @@ async fn answer(server: &Arc<Shared>, route: &'static Route, request: Request) -
 }
 
 /// The key of a request, if it may do this.
-fn let_in(server: &Shared, least: Role, parts: &Parts) -> Result<Key, Problem> {
+fn let_in(server: &Shared, least: Role, parts: &Parts, about: &mut About) -> Result<Key, Problem> {
     let per_minute = server.settings.requests_per_minute;
     let Some(key) = key_of(&server.keys, &parts.headers) else {
         // Guesses share one bucket, so that nobody can make very many.
         server.buckets.take("", false, per_minute)?;
         return Err(Problem::unauthorized());
     };
+    about.key = Some(key.name.clone());
     let is_decision = least == Role::Approver;
     server.buckets.take(&key.name, is_decision, per_minute)?;
     if key.role < least {
@@ -157,6 +174,10 @@ pub async fn outside(State(server): State<Arc<Shared>>, request: Request, next: 
     let checked = check_host(&server.hosts, request.uri(), request.headers());
     let mut response = match checked {
         _ if matches!(*request.method(), Method::TRACE | Method::CONNECT) => no_such_method().await.into_response(),
+        Ok(()) if *server.stopping.borrow() && !ANSWERED_TO_THE_END.contains(&request.uri().path()) => {
+            server.metrics.answered("(stopping)", StatusCode::SERVICE_UNAVAILABLE.as_u16());
+            Problem::stopping().into_response()
+        }
         Ok(()) => next.run(request).await,
         Err(problem) => {
             server.metrics.answered("(refused)", problem.status);
@@ -168,6 +189,9 @@ pub async fn outside(State(server): State<Arc<Shared>>, request: Request, next: 
     }
     response
 }
+
+/// What a server that stops still answers, for whoever looks after it.
+const ANSWERED_TO_THE_END: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 /// What every answer says unless it says something else itself.
 const SECURITY: [(&str, &str); 5] = [

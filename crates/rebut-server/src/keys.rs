@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use subtle::ConstantTimeEq;
+use tokio::sync::watch;
 
 /// Every key of a server. Clones share them: whoever keeps one can change them while the server runs.
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
-    keys: Arc<RwLock<Vec<Key>>>,
+    keys: Arc<watch::Sender<Vec<Key>>>,
 }
 
 /// What somebody shows to be let in.
@@ -51,18 +52,35 @@ impl Role {
 impl Keys {
     /// These keys.
     pub fn new(keys: Vec<Key>) -> Self {
-        Self { keys: Arc::new(RwLock::new(keys)) }
+        Self { keys: Arc::new(watch::Sender::new(keys)) }
     }
 
-    /// From now on these, and no others.
+    /// From now on these, and no others. Whoever was let in by one that is gone is sent away.
     pub fn replace(&self, keys: Vec<Key>) {
-        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys;
+        self.keys.send_if_modified(|known| {
+            let is_other = *known != keys;
+            *known = keys;
+            is_other
+        });
+    }
+
+    /// What has become of a key since somebody was let in by it; nothing if it is gone or sees other debates now.
+    pub fn now(&self, key: &Key) -> Option<Key> {
+        let is_same = |known: &&Key| known.sha256 == key.sha256 && known.name == key.name && known.owner == key.owner;
+        self.keys.borrow().iter().find(is_same).cloned()
+    }
+
+    /// Waits until a key is gone.
+    pub async fn gone(&self, key: &Key) {
+        let mut changes = self.keys.subscribe();
+        // The sender lives as long as this.
+        while self.now(key).is_some() && changes.changed().await.is_ok() {}
     }
 
     /// The key a token belongs to. Every key is compared, and each comparison takes the same time.
     pub fn of_token(&self, token: &str) -> Option<Key> {
         let shown = digest(token);
-        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        let keys = self.keys.borrow();
         let is_shown = |key: &Key| bool::from(shown.as_bytes().ct_eq(key.sha256.as_bytes()));
         keys.iter().fold(None, |found, key| if is_shown(key) { Some(key) } else { found }).cloned()
     }

@@ -17,6 +17,7 @@ mod tail;
 pub mod webhooks;
 mod ws;
 
+pub use guard::{Host, NotAHost};
 pub use metrics::Metrics;
 pub use problem::Problem;
 pub use routes::listed;

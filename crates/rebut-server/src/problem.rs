@@ -103,6 +103,11 @@ impl Problem {
         Self { retry_after: Some(retry_after), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail) }
     }
 
+    /// The server stops; another, or the next, will answer.
+    pub fn stopping() -> Self {
+        Self::unavailable("the server is stopping", 10)
+    }
+
     /// Too much at once.
     pub fn too_many(detail: impl Into<String>, retry_after: u64) -> Self {
         Self { retry_after: Some(retry_after), ..Self::new(StatusCode::TOO_MANY_REQUESTS, "too-many-requests", detail) }
@@ -115,6 +120,7 @@ impl Problem {
             TooLate::Answered(answer) => Self { answer: Some(answer), ..late },
             TooLate::Ended(ending) => Self { ending: Some(ending), ..late },
             TooLate::Begun => late,
+            TooLate::Removed => Self { hint: Some("use a new `Idempotency-Key`".into()), ..late },
         }
     }
 }

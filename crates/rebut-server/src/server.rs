@@ -3,7 +3,7 @@
 use crate::{
     door,
     front::Front,
-    guard,
+    guard::{Host, Hosts},
     keys::Keys,
     limits::{Buckets, Watchers},
     metrics::Metrics,
@@ -16,7 +16,7 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
-use rebut_engine::Desk;
+use rebut_engine::{DebateId, Desk};
 use serde_json::Value;
 use std::{collections::BTreeSet, fmt, future::Future, io, ops::Deref, pin::pin, sync::Arc, time::Duration};
 use tokio::{
@@ -43,8 +43,8 @@ pub struct Server {
 /// How much of what a server allows.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Values of `Host` that are answered, each with its port, besides the loopback names of the port that is listened on.
-    pub hosts: BTreeSet<String>,
+    /// Names that are answered to, besides the loopback names of the port that is listened on.
+    pub hosts: BTreeSet<Host>,
     /// Bytes of a body at most.
     pub body_bytes: usize,
     /// Requests of one key per minute at most.
@@ -69,7 +69,7 @@ pub struct Settings {
 
 /// Who is told of requests.
 #[derive(Clone)]
-pub struct Told(pub Arc<dyn Fn(&Answered) + Send + Sync>);
+pub struct Told(pub Arc<dyn Fn(&Answered<'_>) + Send + Sync>);
 
 impl fmt::Debug for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -77,9 +77,9 @@ impl fmt::Debug for Told {
     }
 }
 
-/// A request that was answered. Nothing in it was chosen by whoever asked.
+/// A request that was answered. Nothing in it was chosen by whoever asked, and no token is in it.
 #[derive(Clone, Copy, Debug)]
-pub struct Answered {
+pub struct Answered<'a> {
     /// Its row in the table of routes.
     pub route: &'static str,
     /// That row's path, with the names of its parts.
@@ -88,6 +88,10 @@ pub struct Answered {
     pub status: u16,
     /// How long it took until the answer began.
     pub within: Duration,
+    /// The name of the key it came with, if that is known here.
+    pub key: Option<&'a str>,
+    /// The debate it was about, if that is the asker's own.
+    pub debate: Option<DebateId>,
 }
 
 impl Default for Settings {
@@ -112,7 +116,7 @@ impl Default for Settings {
 pub struct Shared {
     server: Arc<Server>,
     /// The names it answers to.
-    pub hosts: BTreeSet<String>,
+    pub hosts: Hosts,
     /// What keys have left of their requests.
     pub buckets: Buckets,
     /// Who watches.
@@ -143,7 +147,7 @@ impl Server {
     /// The routes of a server that listens on this port, and what makes it stop when it is set to true.
     pub fn router(self: Arc<Self>, port: u16) -> (Router, Arc<Shared>, watch::Sender<bool>) {
         let (stop, stopping) = watch::channel(false);
-        let hosts = guard::hosts(port, &self.settings.hosts);
+        let hosts = Hosts::new(port, &self.settings.hosts);
         let document = openapi::document(&*self.front);
         let (buckets, watchers) = Default::default();
         let shared = Arc::new(Shared { server: self, hosts, buckets, watchers, stopping, document });
@@ -158,15 +162,42 @@ impl Server {
     }
 }
 
-/// Answers requests until `stop` is ready; then takes no more, tells watchers, and ends what is under way.
-pub async fn serve(listener: TcpListener, server: Arc<Server>, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
+/// Answers requests until `stop` is ready; then does nothing more that is asked, tells watchers, and ends what is under way. Until `drained` is
+/// ready too, whoever comes is told that the server stops.
+pub async fn serve(
+    listener: TcpListener,
+    server: Arc<Server>,
+    stop: impl Future<Output = ()> + Send + 'static,
+    drained: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
     let port = listener.local_addr()?.port();
     let (router, shared, stopping) = server.router(port);
     let mut connections = JoinSet::new();
-    let mut stop = pin!(stop);
+    accept(&listener, &mut connections, &router, &shared, stop).await;
+    stopping.send_replace(true);
+    accept(&listener, &mut connections, &router, &shared, drained).await;
+    drop(listener);
+    let all_ended = async {
+        while connections.join_next().await.is_some() {}
+        shared.watchers.all_left().await;
+    };
+    // Whoever does not take what is sent does not keep the server.
+    let _ = tokio::time::timeout(shared.settings.grace, all_ended).await;
+    Ok(())
+}
+
+/// Takes connections until then.
+async fn accept(
+    listener: &TcpListener,
+    connections: &mut JoinSet<()>,
+    router: &Router,
+    shared: &Arc<Shared>,
+    until: impl Future<Output = ()>,
+) {
+    let mut until = pin!(until);
     loop {
         tokio::select! {
-            () = &mut stop => break,
+            () = &mut until => return,
             accepted = listener.accept(), if connections.len() < shared.settings.connections => match accepted {
                 Ok((stream, _)) => {
                     connections.spawn(answer(stream, router.clone(), shared.clone()));
@@ -177,15 +208,6 @@ pub async fn serve(listener: TcpListener, server: Arc<Server>, stop: impl Future
             Some(_) = connections.join_next() => {}
         }
     }
-    drop(listener);
-    stopping.send_replace(true);
-    let all_ended = async {
-        while connections.join_next().await.is_some() {}
-        shared.watchers.all_left().await;
-    };
-    // Whoever does not take what is sent does not keep the server.
-    let _ = tokio::time::timeout(shared.settings.grace, all_ended).await;
-    Ok(())
 }
 
 /// Answers one connection until it is closed, or the server stops and its request is answered.
@@ -196,11 +218,14 @@ async fn answer(stream: TcpStream, router: Router, shared: Arc<Shared>) {
     http.timer(TokioTimer::new()).header_read_timeout(shared.settings.head_within).max_headers(64).max_buf_size(64 << 10);
     let service =
         TowerToHyperService::new(router.map_request(|request: hyper::Request<hyper::body::Incoming>| request.map(axum::body::Body::new)));
+    // Whoever comes when it stops asks once.
+    let is_late = *shared.stopping.borrow();
+    http.keep_alive(!is_late);
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
     tokio::select! {
         // What goes wrong on the way concerns this client only, and it knows.
         _ = connection.as_mut() => {}
-        () = shared.stops() => {
+        () = shared.stops(), if !is_late => {
             connection.as_mut().graceful_shutdown();
             let _ = connection.await;
         }

@@ -1,7 +1,12 @@
 //! What a watcher of one debate is shown, one thing after the other: recorded events, text being written, the end of the server.
 //! A watcher pulls: one that stalls stops pulling, and slows nobody.
 
-use crate::{limits::Place, problem::Problem, server::Shared};
+use crate::{
+    keys::{Key, Keys},
+    limits::Place,
+    problem::Problem,
+    server::Shared,
+};
 use rebut_engine::{DebateId, Watch, event::KINDS, model::Delta, record::Record};
 use serde::Serialize;
 use std::{
@@ -14,6 +19,8 @@ use tokio::sync::{broadcast, watch};
 pub struct Tail {
     server: Arc<Shared>,
     id: DebateId,
+    /// Who watches.
+    key: Key,
     watch: Watch,
     deltas: Option<broadcast::Receiver<Delta>>,
     /// Answers that were being written when it began to listen, not shown yet.
@@ -62,7 +69,7 @@ pub enum Passing {
     /// The server stops; come back with the last number seen.
     #[serde(rename = "shutdown")]
     Shutdown {},
-    /// The journal cannot be read on now.
+    /// Nothing more can be shown: the journal cannot be read on now, or the key of whoever watches is gone.
     #[serde(rename = "problem")]
     Problem {
         /// Why.
@@ -90,9 +97,10 @@ pub fn known_kind(kind: &str) -> Option<&'static str> {
 
 impl Tail {
     /// What comes after a watch's beginning.
-    pub fn new(server: Arc<Shared>, id: DebateId, watch: Watch, types: Option<BTreeSet<String>>, place: Place) -> Self {
+    pub fn new(server: Arc<Shared>, id: DebateId, key: Key, watch: Watch, types: Option<BTreeSet<String>>, place: Place) -> Self {
         let stopping = server.stopping.clone();
-        let mut tail = Self { server, id, watch, deltas: None, so_far: VecDeque::new(), types, stopping, is_over: false, _place: place };
+        let mut tail =
+            Self { server, id, key, watch, deltas: None, so_far: VecDeque::new(), types, stopping, is_over: false, _place: place };
         tail.listen();
         tail
     }
@@ -100,8 +108,12 @@ impl Tail {
     /// The next thing; `None` after the last. May be dropped and asked again: nothing is lost.
     pub async fn next(&mut self) -> Option<Shown> {
         while !self.is_over {
-            if *self.stopping.borrow() {
+            // Whoever could say so and is gone has stopped it too.
+            if *self.stopping.borrow() || self.stopping.has_changed().is_err() {
                 return self.last(Passing::Shutdown {});
+            }
+            if self.server.keys.now(&self.key).is_none() {
+                return self.last(Passing::Problem { problem: Problem::unauthorized() });
             }
             if let Some(Delta { turn, text }) = self.so_far.pop_front() {
                 match self.passing(Passing::Snapshot { turn, text }) {
@@ -112,7 +124,8 @@ impl Tail {
             // Behind the end of a debate there is nothing that is still being written.
             let is_written = !self.watch.is_over();
             tokio::select! {
-                _ = self.stopping.changed() => return self.last(Passing::Shutdown {}),
+                // What it was is looked at above.
+                () = sent_away(&mut self.stopping, &self.server.keys, &self.key) => {}
                 record = self.watch.next() => match record {
                     Ok(Some(record)) => {
                         if let Some(shown) = self.event(record) {
@@ -169,6 +182,14 @@ impl Tail {
         if let Some(listening) = self.server.desk.deltas(self.id) {
             (self.so_far, self.deltas) = (listening.so_far.into(), Some(listening.pieces));
         }
+    }
+}
+
+/// Waits until the server stops or a key is gone.
+async fn sent_away(stopping: &mut watch::Receiver<bool>, keys: &Keys, key: &Key) {
+    tokio::select! {
+        _ = stopping.wait_for(|stops| *stops) => {}
+        () = keys.gone(key) => {}
     }
 }
 

@@ -5,14 +5,16 @@ use crate::{
     problem::Problem,
     routes::{gates, steering},
     server::Shared,
-    tail::{Shown, Tail},
+    tail::{Passing, Shown, Tail},
 };
-use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
+use axum::extract::ws::{CloseCode, CloseFrame, Message, WebSocket, close_code};
 use rebut_engine::DebateId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use tokio::time::{Instant, interval_at};
+use tokio_tungstenite::tungstenite;
 
 /// What a client may say.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -39,15 +41,23 @@ pub enum Command {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Heard {
-    Done { command: &'static str },
-    Problem { problem: Problem },
+    Done {
+        command: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<Value>,
+    },
+    Problem {
+        problem: Problem,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<Value>,
+    },
 }
 
 /// One client on its socket.
 pub struct Client {
     /// The server.
     pub server: Arc<Shared>,
-    /// Who it is.
+    /// Who it was when it came; what it may do is asked of the keys of now.
     pub key: Key,
     /// Which debate it follows.
     pub id: DebateId,
@@ -58,16 +68,24 @@ impl Client {
     pub async fn follow(self, mut socket: WebSocket, mut tail: Tail) {
         let every = self.server.settings.heartbeat;
         let mut heartbeat = interval_at(Instant::now() + every, every);
+        let mut closing = ENDED;
         loop {
             let message = tokio::select! {
                 shown = tail.next() => match shown {
-                    Some(shown) => text(&shown),
+                    Some(shown) => {
+                        closing = closing_after(&shown);
+                        text(&shown)
+                    }
                     None => break,
                 },
                 said = socket.recv() => match said {
                     Some(Ok(Message::Text(said))) => Message::Text(self.answer(said.as_str()).await.into()),
-                    Some(Ok(Message::Binary(_))) => Message::Text(heard(Err(Problem::bad_request("commands are text"))).into()),
+                    Some(Ok(Message::Binary(_))) => Message::Text(heard(Err(Problem::bad_request("commands are text")), None).into()),
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
+                    Some(Err(error)) if is_too_large(&error) => {
+                        closing = (close_code::SIZE, "too large");
+                        break;
+                    }
                     Some(Ok(Message::Close(_)) | Err(_)) | None => return,
                 },
                 _ = heartbeat.tick() => Message::Ping(Vec::new().into()),
@@ -77,16 +95,25 @@ impl Client {
                 return;
             }
         }
-        let (code, reason) = if *self.server.stopping.borrow() { (close_code::AWAY, "shutdown") } else { (close_code::NORMAL, "ended") };
+        let (code, reason) = closing;
         let _ = socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
     }
 
     async fn answer(&self, said: &str) -> String {
-        let command = crate::body::parse::<Command>(said.as_bytes());
-        heard(match command {
+        let mut said: Map<String, Value> = match crate::body::parse(said.as_bytes()) {
+            Ok(said) => said,
+            Err(problem) => return heard(Err(problem), None),
+        };
+        let id = said.remove("id");
+        if id.as_ref().is_some_and(|id| !id.is_string() && !id.is_number()) {
+            return heard(Err(Problem::unprocessable("the `id` of a command is a text or a number")), None);
+        }
+        let command = Command::deserialize(Value::Object(said));
+        let done = match command {
             Ok(command) => self.carry_out(command).await,
-            Err(problem) => Err(problem),
-        })
+            Err(error) => Err(Problem::unprocessable(format!("the command does not fit: {error}"))),
+        };
+        heard(done, id)
     }
 
     async fn carry_out(&self, command: Command) -> Result<&'static str, Problem> {
@@ -117,7 +144,8 @@ impl Client {
     }
 
     fn may(&self, least: Role) -> Result<(), Problem> {
-        if self.key.role >= least {
+        let key = self.server.keys.now(&self.key).ok_or_else(Problem::unauthorized)?;
+        if key.role >= least {
             return Ok(());
         }
         let detail = format!("this takes a key of role `{}`", least.as_str());
@@ -125,10 +153,29 @@ impl Client {
     }
 }
 
-fn heard(result: Result<&'static str, Problem>) -> String {
+/// How a socket is closed where nothing went wrong.
+const ENDED: (CloseCode, &str) = (close_code::NORMAL, "ended");
+
+/// How a socket is closed if this was the last that was shown.
+fn closing_after(shown: &Shown) -> (CloseCode, &'static str) {
+    match shown {
+        Shown::Passing(Passing::Shutdown {}) => (close_code::AWAY, "shutdown"),
+        Shown::Passing(Passing::Problem { problem }) if problem.status == 401 => (close_code::POLICY, "key removed"),
+        Shown::Passing(Passing::Problem { .. }) => (close_code::ERROR, "problem"),
+        Shown::Passing(_) | Shown::Event(_) => ENDED,
+    }
+}
+
+/// Whether a message was not read since it is longer than messages may be.
+fn is_too_large(error: &axum::Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref());
+    matches!(cause, Some(tungstenite::Error::Capacity(_)))
+}
+
+fn heard(result: Result<&'static str, Problem>, id: Option<Value>) -> String {
     let heard = match result {
-        Ok(command) => Heard::Done { command },
-        Err(problem) => Heard::Problem { problem },
+        Ok(command) => Heard::Done { command, id },
+        Err(problem) => Heard::Problem { problem, id },
     };
     serde_json::to_string(&heard).expect("words are always JSON")
 }

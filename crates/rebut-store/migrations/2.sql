@@ -31,3 +31,8 @@ CREATE TABLE webhook_deliveries (
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (webhook_id, next_at) WHERE state = 'waiting';
 CREATE INDEX webhook_deliveries_by_debate ON webhook_deliveries (debate_id);
 CREATE INDEX webhook_deliveries_settled ON webhook_deliveries (settled_at) WHERE state <> 'waiting';
+
+-- Debates that are gone. Whoever asks for the same one once more must not get another under its id.
+CREATE TABLE removed (
+    debate_id BLOB PRIMARY KEY NOT NULL
+) WITHOUT ROWID;

@@ -131,7 +131,17 @@ pub(crate) fn remove(connection: &Connection, debate: DebateId) -> rusqlite::Res
     for table in ["checkpoints", "claims", "events"] {
         removed += connection.execute(&format!("DELETE FROM {table} WHERE debate_id = ?1"), [debate.as_bytes()])?;
     }
+    if removed > 0 {
+        connection.execute("INSERT OR IGNORE INTO removed (debate_id) VALUES (?1)", [debate.as_bytes()])?;
+    }
     Ok(removed > 0)
+}
+
+/// Whether a debate of that id was removed, and none has come in its place.
+pub(crate) fn is_removed(connection: &Connection, debate: DebateId) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM removed WHERE debate_id = ?1)
+        AND NOT EXISTS (SELECT 1 FROM events WHERE debate_id = ?1)";
+    connection.prepare_cached(sql)?.query_row([debate.as_bytes()], |row| row.get(0))
 }
 
 /// Adds a checkpoint.

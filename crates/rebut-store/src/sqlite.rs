@@ -106,6 +106,10 @@ impl Store for SqliteStore {
         self.write(Step::Work(Work::Remove(debate))).await
     }
 
+    async fn is_removed(&self, debate: DebateId) -> Result<bool, StoreError> {
+        self.read(move |connection| rows::is_removed(connection, debate)).await
+    }
+
     async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
         let claimed = self.read(move |connection| claims::claimed_by(connection, debate.as_bytes())).await?;
         let Some(runner) = claimed else { return Ok(None) };

@@ -348,7 +348,10 @@ async fn removes_everything(store: Arc<dyn Store>) {
         };
         store.append(full).await.expect("append");
     }
+    assert_eq!(store.is_removed(debate).await, Ok(false));
     store.remove(debate).await.expect("remove");
+    assert_eq!((store.is_removed(debate).await, store.is_removed(other).await), (Ok(true), Ok(false)));
+    assert_eq!(store.runner(debate).await, Ok(None), "nobody runs what is gone");
     assert_eq!(loaded(&store, debate, 0).await, []);
     assert_eq!(store.checkpoints(debate).await, Ok(vec![]));
     let left: Vec<DebateId> = store.sessions(&Filter::default()).await.expect("sessions").iter().map(|session| session.id).collect();
@@ -357,6 +360,7 @@ async fn removes_everything(store: Arc<dyn Store>) {
     let again = more_records(debate, &[], 1, "again");
     let again = Append { turns: vec![turn_of(1, "again")], ..append_of(debate, &again) };
     store.append(again).await.expect("the id can be used anew, from 1");
+    assert_eq!(store.is_removed(debate).await, Ok(false), "one has come in its place");
 }
 
 async fn takes_and_gives_up(store: Arc<dyn Store>) {

@@ -67,6 +67,10 @@ impl Store for Interposed {
         self.store.remove(debate).await
     }
 
+    async fn is_removed(&self, debate: DebateId) -> Result<bool, StoreError> {
+        self.store.is_removed(debate).await
+    }
+
     async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
         self.store.runner(debate).await
     }

@@ -245,12 +245,18 @@ pub fn line(record: &Record, event: &Event) -> String {
         Event::HumanMarked(marked) => format!("marked {} as right by {}", marked.option, on_one_line(&marked.by)),
         Event::HumanAnswered(answer) => format!("answered {} by {}", answer.option, on_one_line(&answer.by)),
         Event::HumanCancelled(cancelled) => format!("cancelled by {}", on_one_line(&cancelled.by)),
-        Event::DebatePaused(paused) => format!("paused: {}", paused.reason),
-        Event::DebateResumed(resumed) if resumed.drift.is_empty() => "resumed".to_owned(),
+        Event::HumanPaused(paused) => format!("a pause asked for by {}", on_one_line(&paused.by)),
+        Event::DebatePaused(paused) => format!("paused: {}{}", paused.reason, by(paused.by.as_deref())),
+        Event::DebateResumed(resumed) if resumed.drift.is_empty() => format!("resumed{}", by(resumed.by.as_deref())),
         Event::DebateResumed(resumed) => format!("resumed with changed prompts ({}); recorded turns stand", resumed.drift.join(", ")),
         Event::DebateCompleted(outcome) => format!("{}: {}", outcome.outcome.as_str(), on_one_line(&outcome.summary)),
         Event::EventRedacted(redacted) => format!("event {} redacted: {}", redacted.seq, on_one_line(&redacted.reason)),
     }
+}
+
+/// Whose word something followed, if anybody's.
+fn by(name: Option<&str>) -> String {
+    name.map(|name| format!(" by {}", on_one_line(name))).unwrap_or_default()
 }
 
 fn style(template: &str) -> ProgressStyle {

@@ -5,6 +5,7 @@ use crate::{
     DebateId,
     agent::Agent,
     budget::{ANSWER_TOKENS, Budget, Caps},
+    clean::{is_hostile, on_one_line, shortened},
     debate::{Debate, Opened, SaidSoFar, Steer},
     error::{DeskError, Halt, TooLate},
     event::{DebatePaused, DebateResumed, Event, Limits, Started},
@@ -45,8 +46,11 @@ impl Desk {
     }
 
     /// The same for a request that may come again: its hash is pinned, and a debate that began under this id before is left as it is,
-    /// which comes back as [`DeskError::TooLate`].
+    /// which comes back as [`DeskError::TooLate`], as does one that was removed.
     pub async fn start_once(&self, id: DebateId, start: Start, request: Hash) -> Result<Running, DeskError> {
+        if self.inner.store.is_removed(id).await? {
+            return Err(DeskError::TooLate { debate: id, what: TooLate::Removed });
+        }
         let format = self.format(&start.format)?;
         let (started, models) = self.pin(format, start)?;
         self.begin(id, format, Arc::new(Started { request: Some(request), ..started }), models, Vec::new()).await
@@ -59,6 +63,15 @@ impl Desk {
 
     /// The same with other limits, e.g. after a cap was reached.
     pub async fn resume_with(&self, id: DebateId, more: More) -> Result<Running, DeskError> {
+        self.resume_for(id, more, None).await
+    }
+
+    /// The same at a person's word; the journal says whose it was.
+    pub async fn resume_by(&self, id: DebateId, more: More, by: &str) -> Result<Running, DeskError> {
+        self.resume_for(id, more, Some(by.to_owned())).await
+    }
+
+    async fn resume_for(&self, id: DebateId, more: More, by: Option<String>) -> Result<Running, DeskError> {
         self.see_off(id).await?;
         if self.inner.live().contains_key(&id) {
             return Err(DeskError::WrongState(format!("debate {id} is running here already")));
@@ -81,7 +94,7 @@ impl Desk {
             }
             let drift = self.drift(&started)?;
             let limits = new_limits(memory.limits.unwrap_or(started.limits), more)?;
-            (started, DebateResumed { engine: ENGINE.to_owned(), drift, in_doubt: memory.in_doubt(), limits })
+            (started, DebateResumed { engine: ENGINE.to_owned(), drift, in_doubt: memory.in_doubt(), limits, by })
         };
         let format = self.format(&started.format)?;
         let same_prompts = resumed.drift.is_empty();
@@ -164,8 +177,11 @@ impl Desk {
             if start.agents[..at].iter().any(|earlier| earlier.name == agent.name) {
                 return Err(DeskError::BadRequest(format!("two agents are named `{}`", agent.name)));
             }
-            if agent.name.is_empty() || agent.name.contains(['/', '\n']) {
-                return Err(DeskError::BadRequest(format!("`{}` cannot be an agent's name", agent.name)));
+            if !is_name(&agent.name) {
+                let name = on_one_line(&agent.name);
+                let name = shortened(&name, LONGEST_NAME);
+                let rule = format!("it has 1 to {LONGEST_NAME} characters, none of them `/`, `#`, `·` or one that cannot be seen");
+                return Err(DeskError::BadRequest(format!("`{name}` cannot be an agent's name: {rule}")));
             }
         }
         let limits = start.limits.unwrap_or_else(|| (format.limits)(&start.config));
@@ -307,6 +323,14 @@ impl Desk {
             said_so_far: std::sync::Mutex::new(SaidSoFar::default()),
         }
     }
+}
+
+/// The most characters of an agent's name.
+const LONGEST_NAME: usize = 64;
+
+/// Names stand in the names of turns, in ballots and arguments, and on terminals.
+fn is_name(name: &str) -> bool {
+    (1..=LONGEST_NAME).contains(&name.chars().count()) && !name.chars().any(|c| "/#·\n".contains(c) || is_hostile(c))
 }
 
 /// The limits after a resume, if they change.
@@ -456,7 +480,9 @@ async fn pause(debate: &Debate) -> Result<(), Halt> {
         (session.updated_at, session.status) = (now.to_owned(), Status::Paused);
         session
     };
-    let last = Entry::new(Place::default(), Event::DebatePaused(DebatePaused { reason: "interrupted".to_owned() }));
+    let by = debate.journal.memory().pause_asked.clone();
+    let reason = if by.is_some() { "asked for" } else { "interrupted" };
+    let last = Entry::new(Place::default(), Event::DebatePaused(DebatePaused { reason: reason.to_owned(), by }));
     debate.journal.append(vec![last], closing(session)).await.map(drop)
 }
 

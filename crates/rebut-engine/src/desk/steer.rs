@@ -8,7 +8,7 @@ use crate::{
     DebateId,
     debate::{Steer, undecided},
     error::{DeskError, Halt, TooLate},
-    event::{Event, GateDecided, HumanAnswered, HumanCancelled, HumanMarked, HumanNoted},
+    event::{Event, GateDecided, HumanAnswered, HumanCancelled, HumanMarked, HumanNoted, HumanPaused},
     journal::{Commit, Entry, Journal, Memory},
     outcome::{Ending, Outcome},
     record::{Hash, Place},
@@ -23,13 +23,25 @@ use std::{
 /// Longest time to give up debates that were cut off.
 const GIVING_UP: Duration = Duration::from_secs(3);
 
+/// The most bytes of a note: every agent of the next round reads it.
+const LONGEST_NOTE: usize = 64 << 10;
+
+/// The most notes of a debate.
+const MOST_NOTES: usize = 1_000;
+
 impl Desk {
     /// Adds a note that the next round hears.
     pub async fn note(&self, id: DebateId, text: &str, by: &str) -> Result<(), DeskError> {
         if text.trim().is_empty() {
             return Err(DeskError::BadRequest("the note is empty".to_owned()));
         }
+        if text.len() > LONGEST_NOTE {
+            return Err(DeskError::BadRequest(format!("a note has at most {LONGEST_NOTE} bytes; this one has {}", text.len())));
+        }
         let journal = self.open(id).await?;
+        if journal.memory().notes.len() >= MOST_NOTES {
+            return Err(DeskError::WrongState(format!("debate {} has {MOST_NOTES} notes already, and no more are taken", id.short())));
+        }
         let note = Event::HumanNoted(HumanNoted { text: text.to_owned(), by: by.to_owned() });
         // After the end a note would reach nobody.
         self.append_human(&journal, note, Commit { unless: Some(Box::new(ended)), ..Commit::default() }).await
@@ -103,6 +115,21 @@ impl Desk {
         let live = self.inner.live().get(&id).cloned();
         let live = live.ok_or_else(|| DeskError::WrongState(format!("debate {} does not run here", id.short())))?;
         live.steer_to(Steer::Pause);
+        Ok(())
+    }
+
+    /// The same at a person's word, whoever runs the debate; the journal says whose it was.
+    pub async fn pause_by(&self, id: DebateId, by: &str) -> Result<(), DeskError> {
+        if !self.is_run(id).await? {
+            return Err(DeskError::WrongState(format!("nobody runs debate {}; there is nothing to pause", id.short())));
+        }
+        let journal = self.open(id).await?;
+        let commit = Commit { unless: Some(Box::new(ended)), ..Commit::default() };
+        self.append_human(&journal, Event::HumanPaused(HumanPaused { by: by.to_owned() }), commit).await?;
+        // Another process that runs it is told by the event.
+        if let Some(live) = self.inner.live().get(&id) {
+            live.steer_to(Steer::Pause);
+        }
         Ok(())
     }
 
@@ -236,6 +263,7 @@ async fn take_in(inner: &Inner, id: DebateId) {
     let Some(live) = live else { return };
     match live.journal.catch_up().await {
         Ok(()) if live.journal.memory().cancelled.is_some() => drop(live.steer.send_replace(Steer::Cancel)),
+        Ok(()) if live.journal.memory().pause_asked.is_some() => live.steer_to(Steer::Pause),
         // One that waits for a person would not notice for days, and what people say here would be written by nobody.
         Err(Halt::TakenOver) => live.lost.notify_one(),
         // A journal that cannot be read stops the run itself at its next append; here there is nobody to tell.

@@ -8,7 +8,7 @@ use std::{
 };
 use tokio::sync::watch as channel;
 
-/// The events of one debate, one after the other, until it ends or is left.
+/// The events of one debate, one after the other, until it ends or is left; until it ends, for whoever [waits out pauses](Watch::through_pauses).
 pub struct Watch {
     desk: Desk,
     id: DebateId,
@@ -17,7 +17,9 @@ pub struct Watch {
     known: u64,
     waiting: VecDeque<Record>,
     ticks: channel::Receiver<u64>,
-    over: bool,
+    /// Where the debate stands after the last event that was given.
+    stands: Stands,
+    through_pauses: bool,
     /// Whether it was seen running here, and whether it does not any more: then nothing more comes, whatever its last event is.
     ran: bool,
     left: bool,
@@ -34,9 +36,9 @@ impl Desk {
             let rest = records.split_off(records.iter().take_while(|record| record.seq <= after).count());
             (records, rest.into())
         };
-        let over = seen.iter().fold(false, is_over);
+        let stands = seen.iter().fold(Stands::Running, Stands::after);
         let known = waiting.back().or(seen.last()).map_or(0, |record| record.seq);
-        Ok(Watch { desk: self.clone(), id, seen: after, known, waiting, ticks, over, ran, left: false })
+        Ok(Watch { desk: self.clone(), id, seen: after, known, waiting, ticks, stands, through_pauses: false, ran, left: false })
     }
 }
 
@@ -116,16 +118,32 @@ impl Drop for Leaving {
     }
 }
 
-/// Whether a debate is over after one more event.
-fn is_over(before: bool, record: &Record) -> bool {
-    match &*record.kind {
-        "debate.completed" | "debate.paused" => true,
-        "debate.resumed" => false,
-        _ => before,
+/// Where a debate stands, as far as its watchers need to know.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stands {
+    Running,
+    Paused,
+    Ended,
+}
+
+impl Stands {
+    /// After one more event.
+    fn after(self, record: &Record) -> Self {
+        match &*record.kind {
+            "debate.completed" => Self::Ended,
+            "debate.paused" => Self::Paused,
+            "debate.resumed" => Self::Running,
+            _ => self,
+        }
     }
 }
 
 impl Watch {
+    /// The same for whoever waits until a debate that was paused goes on, here or elsewhere.
+    pub fn through_pauses(self) -> Self {
+        Self { through_pauses: true, ..self }
+    }
+
     /// The number of the last event there was when it began.
     pub fn head(&self) -> u64 {
         self.known
@@ -133,7 +151,17 @@ impl Watch {
 
     /// Whether the debate has ended or was left, and everything was seen.
     pub fn is_over(&self) -> bool {
-        self.over && self.waiting.is_empty()
+        self.waiting.is_empty() && self.ends_at(self.stands)
+    }
+
+    /// Whether the debate has ended or was left, and nothing that is still to be seen is wanted.
+    pub fn shows_none(&self, wanted: impl Fn(&Record) -> bool) -> bool {
+        let stands = self.waiting.iter().fold(self.stands, Stands::after);
+        self.ends_at(stands) && !self.waiting.iter().any(wanted)
+    }
+
+    fn ends_at(&self, stands: Stands) -> bool {
+        stands == Stands::Ended || (stands == Stands::Paused && !self.through_pauses)
     }
 
     /// The next event; `None` when the debate has ended or was left and everything was seen.
@@ -141,7 +169,11 @@ impl Watch {
         loop {
             if let Some(record) = self.waiting.pop_front() {
                 self.seen = record.seq;
-                self.over = is_over(self.over, &record);
+                if self.through_pauses && record.kind == "debate.resumed" {
+                    // That it was left for the pause says nothing about now.
+                    (self.ran, self.left) = (false, false);
+                }
+                self.stands = self.stands.after(&record);
                 return Ok(Some(record));
             }
             self.ticks.mark_unchanged();
@@ -153,7 +185,7 @@ impl Watch {
             if !self.waiting.is_empty() {
                 continue;
             }
-            if self.over || self.left {
+            if self.ends_at(self.stands) || (self.left && self.stands != Stands::Paused) {
                 return Ok(None);
             }
             let closed = self.ticks.changed().await.is_err();

@@ -227,8 +227,14 @@ async fn ended_within(server: &Shared, id: DebateId, seconds: u64) -> Result<Opt
 fn wait_of(call: &Call) -> Option<u64> {
     let values = call.headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
     let mut preferences = values.flat_map(|value| value.split([',', ';']));
-    let seconds = preferences.find_map(|one| one.trim().strip_prefix("wait=")?.trim().parse::<u64>().ok())?;
+    let seconds = preferences.find_map(wait_seconds)?;
     Some(seconds.min(LONGEST_WAIT))
+}
+
+/// The seconds of `wait=30`. Names of preferences have no case.
+fn wait_seconds(preference: &str) -> Option<u64> {
+    let (name, seconds) = preference.split_once('=')?;
+    if name.trim().eq_ignore_ascii_case("wait") { seconds.trim().parse().ok() } else { None }
 }
 
 fn idempotency_key(call: &Call) -> Result<Option<String>, Problem> {
@@ -283,6 +289,9 @@ pub async fn list(call: Call) -> Result<Response, Problem> {
     let limit = query.limit.unwrap_or(50);
     if !(1..=100).contains(&limit) {
         return Err(Problem::bad_request("`limit` is 1 to 100"));
+    }
+    if let Some(unknown) = query.format.as_deref().filter(|name| call.server.desk.format(name).is_err()) {
+        return Err(Problem::bad_request(format!("there is no format `{unknown}`")));
     }
     if query.prefix.as_deref().is_some_and(|prefix| !is_prefix(prefix)) {
         return Err(Problem::bad_request("`prefix` is the beginning of an id: digits, letters from a to f, dashes"));

@@ -36,6 +36,19 @@ pub struct EventsQuery {
     /// At most so many on a page.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<usize>,
+    /// Where a stream ends.
+    until: Until,
+}
+
+/// Where a stream of events ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Until {
+    /// At the end of the debate; a pause is waited out.
+    #[default]
+    Ended,
+    /// At its end, or where it is paused.
+    Paused,
 }
 
 /// Which events a WebSocket shows.
@@ -78,8 +91,12 @@ pub async fn list(call: Call) -> Result<Response, Problem> {
     if !wants_stream(&call.headers) {
         return page(&call, after, types.as_ref(), limit).await;
     }
-    let watch = begin(&call, after).await?;
-    if watch.is_over() {
+    let watch = match (begin(&call, after).await?, query.until) {
+        (watch, Until::Ended) => watch.through_pauses(),
+        (watch, Until::Paused) => watch,
+    };
+    // Whoever comes back again and again must be told at last that nothing more comes for it.
+    if watch.shows_none(|record| types.as_ref().is_none_or(|types| types.contains(&*record.kind))) {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let tail = tail(&call, watch, types)?;
@@ -94,7 +111,7 @@ pub async fn ws(mut call: Call) -> Result<Response, Problem> {
         .upgrade
         .take()
         .ok_or_else(|| Problem::new(StatusCode::UPGRADE_REQUIRED, "upgrade", "this is a WebSocket; `…/events` is the same without one"))?;
-    let watch = begin(&call, query.after).await?;
+    let watch = begin(&call, query.after).await?.through_pauses();
     let tail = tail(&call, watch, types)?;
     let client = Client { server: call.server.clone(), key: call.key()?.clone(), id: call.id()? };
     let upgrade = upgrade.max_message_size(call.server.settings.body_bytes).max_frame_size(call.server.settings.body_bytes);
@@ -128,8 +145,9 @@ async fn begin(call: &Call, after: u64) -> Result<Watch, Problem> {
 }
 
 fn tail(call: &Call, watch: Watch, types: Option<BTreeSet<String>>) -> Result<Tail, Problem> {
-    let place = call.server.watchers.enter(&call.key()?.name, call.server.settings.watchers)?;
-    Ok(Tail::new(call.server.clone(), call.id()?, watch, types, place))
+    let key = call.key()?.clone();
+    let place = call.server.watchers.enter(&key.name, call.server.settings.watchers)?;
+    Ok(Tail::new(call.server.clone(), call.id()?, key, watch, types, place))
 }
 
 /// The kinds that are asked for. One that does not exist would never come, and nobody would know why.

@@ -76,7 +76,7 @@ pub async fn health(_: Call) -> Result<Response, Problem> {
 /// Whether the server can work.
 pub async fn ready(call: Call) -> Result<Response, Problem> {
     if *call.server.stopping.borrow() {
-        return Err(Problem::unavailable("the server stops", 10));
+        return Err(Problem::stopping());
     }
     // Whatever is wrong with the database, requests do not belong here now.
     let answers = call.server.desk.sessions(&Filter { limit: 1, ..Filter::default() }).await;

@@ -153,7 +153,7 @@ pub async fn end(server: &Shared, id: DebateId, by: &str, reason: &str) -> Resul
 /// Leaves a debate.
 pub async fn pause(call: Call) -> Result<Response, Problem> {
     let Nothing {} = call.json()?;
-    call.server.desk.pause(call.id()?)?;
+    call.server.desk.pause_by(call.id()?, &call.key()?.name).await?;
     accepted(&call.server, call.id()?).await
 }
 
@@ -162,7 +162,7 @@ pub async fn resume(call: Call) -> Result<Response, Problem> {
     let More { limits } = call.json()?;
     let change = Change { limits, models: Vec::new(), fork: None };
     let more = call.server.front.change(change, &call.key()?.owner).await?;
-    call.server.desk.resume_with(call.id()?, more).await?;
+    call.server.desk.resume_by(call.id()?, more, &call.key()?.name).await?;
     accepted(&call.server, call.id()?).await
 }
 

@@ -40,6 +40,32 @@ async fn a_request_that_comes_again_starts_nothing() {
         assert_eq!(answer.status, 400, "{bad}");
     }
     assert_eq!(house.desk.sessions(&Filter::default()).await.expect("a list").len(), 3);
+    let path = format!("/v1/debates/{}", id.as_str().expect("an id"));
+    assert_eq!(house.ask("alice-admin", "DELETE", &path, &Value::Null).await.status, 204);
+    for again in [body.clone(), json!({ "format": "decide", "seed": 8 })] {
+        let again = create("alice-admin", again, vec![KEY]).await;
+        assert_eq!(
+            (again.status, &again.json()["type"]),
+            (409, &json!("urn:rebut:too-late")),
+            "an id stands for one debate: {}",
+            again.body
+        );
+        assert!(again.body.contains("use a new `Idempotency-Key`"), "{}", again.body);
+    }
+    assert_eq!(house.get("alice-viewer", &path).await.status, 404);
+}
+
+#[tokio::test]
+async fn names_of_agents_can_be_told_from_all_else() {
+    let house = House::open().await;
+    let long = "x".repeat(65);
+    for (name, status) in [("a b-c.ü", 202), (&long[..64], 202), (&long, 422), ("", 422), ("a#1", 422), ("a·1", 422), ("a\u{1b}[2J", 422)]
+    {
+        let body = json!({ "format": "decide", "agents": [{ "role": "risk", "name": name }] });
+        let answer = house.ask("alice-admin", "POST", "/v1/debates", &body).await;
+        assert_eq!(answer.status, status, "{name:?}: {}", answer.body);
+        assert_eq!(answer.body.contains("1 to 64 characters"), status == 422, "{}", answer.body);
+    }
 }
 
 /// Sixteen at once: one debate, whole, and everybody is told of it.
@@ -61,8 +87,9 @@ async fn of_many_equal_requests_at_once_one_starts() {
 #[tokio::test]
 async fn a_result_is_waited_for_as_long_as_asked() {
     let house = House::open().await;
-    let ended =
-        house.ask_with("alice-admin", "POST", "/v1/debates", &json!({ "format": "decide" }), &[("Prefer", "respond-async, wait=30")]).await;
+    let ended = house
+        .ask_with("alice-admin", "POST", "/v1/debates", &json!({ "format": "decide" }), &[("Prefer", "respond-async, WAIT = 30")])
+        .await;
     assert_eq!((ended.status, ended.header("preference-applied")), (200, "wait=30"));
     assert_eq!(ended.json()["outcome"], "consensus");
     for prefer in ["wait=0", "wait=x", "respond-async", "wait=-1"] {
@@ -100,7 +127,19 @@ async fn lists_are_filtered_and_turned_page_by_page() {
     {
         assert_eq!(ids(&list(query.to_owned()).await.json()).len(), count, "{query}");
     }
-    for bad in ["limit=0", "limit=101", "limit=x", "cursor=x", "cursor=2026-01-01T00:00:00Z~x", "status=odd", "by=bob", "limit=1&limit=2"] {
-        assert_eq!(list(bad.to_owned()).await.status, 400, "{bad}");
+    for bad in [
+        "limit=0",
+        "limit=101",
+        "limit=x",
+        "cursor=x",
+        "cursor=2026-01-01T00:00:00Z~x",
+        "status=odd",
+        "format=odd",
+        "by=bob",
+        "limit=1&limit=2",
+    ] {
+        let refused = list(bad.to_owned()).await;
+        assert_eq!(refused.status, 400, "{bad}");
+        assert!(!refused.body.contains("deserialize"), "{}", refused.body);
     }
 }

@@ -47,7 +47,9 @@ pub struct House {
     pub at: SocketAddr,
     pub desk: Desk,
     pub inbox: Arc<Waiting>,
+    pub keys: Keys,
     stop: Option<oneshot::Sender<()>>,
+    drained: Option<oneshot::Sender<()>>,
     served: JoinHandle<std::io::Result<()>>,
 }
 
@@ -110,14 +112,24 @@ impl House {
         let inbox = Arc::new(Waiting::default());
         let settings = Settings { trusted: vec![seal().public().to_owned()], ..settings };
         let front = Arc::new(Prepared { start, inbox: inbox.clone() });
-        let server = Server { desk: desk.clone(), front, keys: keys(), metrics, settings };
+        let keys = Keys::new(keys());
+        let server = Server { desk: desk.clone(), front, keys: keys.clone(), metrics, settings };
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let at = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();
-        let stopped = async move {
-            let _ = stopped.await;
+        let (drained, is_drained) = oneshot::channel();
+        let told = |told: oneshot::Receiver<()>| async move {
+            let _ = told.await;
         };
-        Self { at, desk, inbox, stop: Some(stop), served: tokio::spawn(serve(listener, Arc::new(server), stopped)) }
+        let served = tokio::spawn(serve(listener, Arc::new(server), told(stopped), told(is_drained)));
+        Self { at, desk, inbox, keys, stop: Some(stop), drained: Some(drained), served }
+    }
+
+    /// Takes a key away, or gives it another role.
+    pub fn change_key(&self, name: &str, role: Option<Role>) {
+        let others = keys().into_iter().filter(|key| key.name != name);
+        let changed = keys().into_iter().filter(|key| key.name == name).filter_map(|key| Some(Key { role: role?, ..key }));
+        self.keys.replace(others.chain(changed).collect());
     }
 
     /// Tells the server to stop.
@@ -125,8 +137,9 @@ impl House {
         let _ = self.stop.take().expect("once").send(());
     }
 
-    /// Waits until it has.
-    pub async fn stopped(self) {
+    /// Waits until it has; nothing is run any more.
+    pub async fn stopped(mut self) {
+        drop(self.drained.take());
         self.served.await.expect("no panic").expect("no error");
     }
 
@@ -193,14 +206,14 @@ impl House {
 }
 
 /// For each owner and role a key whose token is its name.
-fn keys() -> Keys {
+fn keys() -> Vec<Key> {
     let roles = [Role::Viewer, Role::Approver, Role::Admin];
     let owners = ["alice", "bob"].into_iter().flat_map(|owner| roles.map(|role| (owner, role)));
     let key = |(owner, role): (&str, Role)| {
         let name = format!("{owner}-{}", role.as_str());
         Key { sha256: digest(&name), name, owner: owner.to_owned(), role }
     };
-    Keys::new(owners.map(key).collect())
+    owners.map(key).collect()
 }
 
 /// A front that starts what its case says, with what the request changes of it.

@@ -4,13 +4,19 @@ use crate::{
     house::House,
     wire::{request, send},
 };
-use rebut_server::Settings;
+use rebut_server::{Host, Settings};
 use serde_json::Value;
+use std::collections::BTreeSet;
+
+fn names(names: &[&str]) -> BTreeSet<Host> {
+    names.iter().map(|name| name.parse().expect("a name")).collect()
+}
 
 /// A name that is not this server's is refused whatever key comes with it: a page behind it would speak for its visitor.
 #[tokio::test]
 async fn only_names_of_this_server_are_answered() {
-    let settings = Settings { hosts: ["rebut.example:443".to_owned()].into(), ..Settings::default() };
+    let settings =
+        Settings { hosts: names(&["rebut.example:443", "Plain.Example.:80", "both.example", "odd.example:8443"]), ..Settings::default() };
     let house = House::with("unanimous", settings).await;
     let port = house.at.port();
     let other = port ^ 1;
@@ -19,12 +25,26 @@ async fn only_names_of_this_server_are_answered() {
         (&["localhost:{port}"], 200),
         (&["[::1]:{port}"], 200),
         (&["rebut.example:443"], 200),
-        (&["rebut.example"], 421),
+        (&["rebut.example"], 200),
+        (&["REBUT.Example."], 200),
+        (&["rebut.example:80"], 421),
+        (&["rebut.example:{port}"], 421),
+        (&["rebut.example.."], 421),
+        (&["plain.example"], 200),
+        (&["plain.example:443"], 421),
+        (&["both.example"], 200),
+        (&["both.example:80"], 200),
+        (&["both.example:443"], 200),
+        (&["both.example:8080"], 421),
+        (&["odd.example:8443"], 200),
+        (&["odd.example"], 421),
+        (&["odd.example:+8443"], 421),
+        (&["odd.example:"], 421),
         (&["127.0.0.1"], 421),
         (&["127.0.0.1:{other}"], 421),
         (&["127.0.0.1.:{port}"], 421),
-        (&["localhost.:{port}"], 421),
-        (&["LOCALHOST:{port}"], 421),
+        (&["localhost.:{port}"], 200),
+        (&["LOCALHOST:{port}"], 200),
         (&["evil.example:{port}"], 421),
         (&["localhost:{port}.evil.example"], 421),
         (&["user@localhost:{port}"], 421),
@@ -52,6 +72,42 @@ async fn only_names_of_this_server_are_answered() {
         house.host()
     );
     assert_eq!(send(house.at, elsewhere.as_bytes()).await.status, 421, "an address of another server");
+}
+
+#[test]
+fn what_is_no_name_is_not_taken_for_one() {
+    for bad in ["", "bad host", "a..b", ".", "a:b", "a:", "a:70000", "http://a", "a/b", "a@b", "[::1", "[x]:1", "*", "ü.example", "a:1:2"]
+    {
+        assert!(bad.parse::<Host>().is_err(), "{bad}");
+    }
+}
+
+/// A browser leaves the port out where it is the usual one of the scheme, and only there.
+#[tokio::test]
+async fn pages_under_the_names_of_this_server_are_its_own() {
+    let settings = Settings { hosts: names(&["safe.example:443", "plain.example:80", "odd.example:8443"]), ..Settings::default() };
+    let house = House::with("unanimous", settings).await;
+    let rows = [
+        ("https://safe.example", 202),
+        ("https://SAFE.example", 202),
+        ("https://safe.example:443", 202),
+        ("http://safe.example", 403),
+        ("https://safe.example:8443", 403),
+        ("https://safe.example/", 403),
+        ("https://user@safe.example", 403),
+        ("ftp://safe.example", 403),
+        ("http://plain.example", 202),
+        ("https://plain.example", 403),
+        ("https://odd.example:8443", 202),
+        ("https://odd.example", 403),
+        ("safe.example", 403),
+        ("null", 403),
+    ];
+    for (origin, expected) in rows {
+        let body = serde_json::json!({ "format": "decide" });
+        let answer = house.ask_with("alice-admin", "POST", "/v1/debates", &body, &[("Origin", origin)]).await;
+        assert_eq!(answer.status, expected, "{origin}: {}", answer.body);
+    }
 }
 
 /// What changes something is not done for a foreign page; whether there is a page is told by the browser.

@@ -3,6 +3,7 @@
 use crate::house::House;
 use futures_util::{SinkExt, StreamExt};
 use rebut_engine::DebateId;
+use rebut_server::{Settings, keys::Role};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_tungstenite::{
@@ -78,6 +79,64 @@ async fn a_debate_is_followed_and_steered_over_a_socket() {
     assert_eq!(next(&mut viewer).await, None, "it closes after the end");
 }
 
+/// How the socket is closed: the code and the reason. What comes before is passed over.
+async fn closed(socket: &mut Socket) -> (u16, String) {
+    loop {
+        if let Message::Close(frame) = socket.next().await.expect("a close").expect("a frame") {
+            let frame = frame.expect("a reason");
+            return (frame.code.into(), frame.reason.to_string());
+        }
+    }
+}
+
+/// A key that is gone ends every connection that came in by it; one that may do less from now on does no more from now on.
+#[tokio::test]
+async fn a_key_that_is_taken_away_ends_what_it_opened() {
+    let house = House::open().await;
+    let id = house.begin_gated().await;
+    let note = json!({ "type": "note", "text": "x" });
+    let mut socket = open(&house, "alice-approver", id, "").await;
+    let (_, mut stream) = house.stream("alice-approver", &format!("/v1/debates/{id}/events"), &[]).await;
+    let mut other = open(&house, "alice-admin", id, "").await;
+    assert_eq!(say(&mut socket, &note).await["type"], "done");
+    house.change_key("alice-approver", Some(Role::Viewer));
+    for command in [&note, &json!({ "type": "approve" })] {
+        assert_eq!(say(&mut socket, command).await["problem"]["status"], 403, "{command}");
+    }
+    house.change_key("alice-approver", None);
+    // The command may be heard before or after the end; done it is never.
+    let _ = socket.send(Message::text(json!({ "type": "approve" }).to_string())).await;
+    assert_eq!(closed(&mut socket).await, (1008, "key removed".to_owned()));
+    let last = stream.events().await.pop().expect("a last word");
+    assert_eq!((last.name.as_deref(), &last.data.expect("data")["problem"]["status"]), (Some("problem"), &json!(401)));
+    let gates = house.get("alice-viewer", &format!("/v1/debates/{id}/gates")).await.json();
+    assert_eq!(gates["gates"][0]["decision"], Value::Null, "nobody decided");
+    assert_eq!(say(&mut other, &json!({ "type": "approve" })).await["type"], "done", "others go on");
+    assert_eq!(closed(&mut other).await, (1000, "ended".to_owned()));
+}
+
+/// Commands have numbers if their sender gives them some; what is too long to be read closes the socket and says so.
+#[tokio::test]
+async fn replies_repeat_the_id_of_their_command() {
+    let settings = Settings { body_bytes: 1_000, ..Settings::default() };
+    let house = House::with("unanimous", settings).await;
+    let id = house.begin_gated().await;
+    let mut socket = open(&house, "alice-approver", id, "").await;
+    let rows = [
+        (json!({ "type": "note", "text": "x", "id": 7 }), "done", json!(7)),
+        (json!({ "type": "note", "text": " ", "id": "a" }), "problem", json!("a")),
+        (json!({ "type": "dance", "id": "b" }), "problem", json!("b")),
+        (json!({ "type": "note", "text": "x", "id": [1] }), "problem", Value::Null),
+        (json!({ "type": "note", "text": "x" }), "done", Value::Null),
+    ];
+    for (command, kind, id) in rows {
+        let heard = say(&mut socket, &command).await;
+        assert_eq!((&heard["type"], &heard["id"]), (&json!(kind), &id), "{command}: {heard}");
+    }
+    socket.send(Message::text(json!({ "type": "note", "text": "x".repeat(2_000) }).to_string())).await.expect("it listens");
+    assert_eq!(closed(&mut socket).await, (1009, "too large".to_owned()));
+}
+
 #[tokio::test]
 async fn a_socket_is_closed_when_the_server_stops() {
     let mut house = House::open().await;
@@ -86,8 +145,16 @@ async fn a_socket_is_closed_when_the_server_stops() {
     assert_eq!(next(&mut socket).await.expect("an event")["seq"], 2);
     house.stop();
     until(&mut socket, "shutdown").await;
-    assert_eq!(next(&mut socket).await, None);
+    assert_eq!(closed(&mut socket).await, (1001, "shutdown".to_owned()));
+    // Whoever comes until all is let go is told so, rather than that nobody is there.
+    for (path, status) in [("/healthz", 200), ("/readyz", 503), ("/metrics", 200), ("/v1/debates", 503), ("/nothing", 503)] {
+        let answer = house.get("alice-admin", path).await;
+        assert_eq!(answer.status, status, "{path}: {}", answer.body);
+        assert_eq!(answer.header("retry-after"), if status == 503 { "10" } else { "" }, "{path}");
+    }
+    let at = house.at;
     house.stopped().await;
+    assert!(TcpStream::connect(at).await.is_err(), "nobody listens any more");
 }
 
 #[tokio::test]

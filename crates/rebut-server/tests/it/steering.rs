@@ -53,6 +53,21 @@ async fn a_debate_is_noted_cancelled_and_removed() {
 }
 
 #[tokio::test]
+async fn notes_are_bounded() {
+    let house = House::open().await;
+    let id = house.begin_gated().await;
+    let path = format!("/v1/debates/{id}/notes");
+    for (length, status) in [(64 << 10, 204), ((64 << 10) + 1, 422)] {
+        assert_eq!(house.ask("alice-approver", "POST", &path, &json!({ "text": "x".repeat(length) })).await.status, status, "{length}");
+    }
+    for number in 1..1_000 {
+        house.desk.note(id, &number.to_string(), "alice").await.expect("there is room");
+    }
+    let refused = house.ask("alice-approver", "POST", &path, &json!({ "text": "one more" })).await;
+    assert!(refused.status == 409 && refused.body.contains("1000 notes"), "{}", refused.body);
+}
+
+#[tokio::test]
 async fn a_text_is_taken_out_once_and_by_whoever_may() {
     let house = House::with("contested", Settings::default()).await;
     let id = house.run().await;
@@ -80,16 +95,21 @@ async fn a_text_is_taken_out_once_and_by_whoever_may() {
     assert!(announced.kind == "event.redacted" && announced.data.contains("alice-admin"), "who did it is who asked: {}", announced.data);
 }
 
-/// Left at its gate, gone on with; a watcher that came back after the pause is told to stay away, one after the resumption sees the rest.
+/// Left at its gate, gone on with; a watcher that came before the pause, or comes back after it, sees the rest; one that wants the pause
+/// for an end has it.
 #[tokio::test]
 async fn a_debate_is_paused_and_resumed() {
     let house = House::open().await;
     let id = house.begin_gated().await;
     let at = |verb: &str| format!("/v1/debates/{id}/{verb}");
     assert_eq!(house.ask("alice-admin", "POST", &at("pause"), &Value::Null).await.status, 202);
-    let mut watch = house.desk.watch(id, 0).await.expect("a watch");
-    while watch.next().await.expect("readable").is_some() {}
+    let (_, mut until_pause) = house.stream("alice-viewer", &at("events?until=paused"), &[]).await;
+    let last = until_pause.events().await.pop().and_then(|event| event.id).expect("a pause").to_string();
     assert_eq!(house.get("alice-viewer", &at("status")).await.json()["status"], "paused");
+    let seen = [("Last-Event-ID", last.as_str())];
+    assert_eq!(house.stream("alice-viewer", &at("events?until=paused"), &seen).await.0, 204);
+    let (status, mut patient) = house.stream("alice-viewer", &at("events"), &seen).await;
+    assert_eq!(status, 200, "it may go on");
     assert_eq!(house.ask("alice-admin", "POST", &at("resume"), &json!({ "limits": { "calls": 50 } })).await.status, 202);
     assert_eq!(house.ask("alice-approver", "POST", &at("approve"), &json!({})).await.status, 200);
     let (_, mut stream) = house.stream("alice-viewer", &at("events"), &[]).await;
@@ -97,6 +117,21 @@ async fn a_debate_is_paused_and_resumed() {
     let kept: Vec<&str> =
         names.iter().map(String::as_str).filter(|name| name.starts_with("debate.") || name.starts_with("gate.")).collect();
     assert_eq!(kept, ["debate.started", "gate.opened", "debate.paused", "debate.resumed", "gate.decided", "debate.completed"]);
+    let records = house.desk.records(id).await.expect("a journal");
+    let by = |kind: &str| {
+        let record = records.iter().find(|record| record.kind == kind).unwrap_or_else(|| panic!("{kind}"));
+        serde_json::from_str::<Value>(&record.data).expect("JSON")["by"].clone()
+    };
+    assert_eq!(
+        ["human.paused", "debate.paused", "debate.resumed"].map(by),
+        [json!("alice-admin"), json!("alice-admin"), json!("alice-admin")]
+    );
+    let rest: Vec<String> = patient.events().await.into_iter().filter_map(|event| event.name).filter(|name| name != "turn.delta").collect();
+    assert_eq!((rest.first().map(String::as_str), rest.last().map(String::as_str)), (Some("debate.resumed"), Some("debate.completed")));
+    for until in ["", "?until=paused"] {
+        let end = names.len().to_string();
+        assert_eq!(house.stream("alice-viewer", &at(&format!("events{until}")), &[("Last-Event-ID", &end)]).await.0, 204, "{until}");
+    }
 }
 
 #[tokio::test]

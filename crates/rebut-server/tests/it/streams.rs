@@ -61,6 +61,16 @@ async fn only_the_types_that_are_asked_for_come() {
     let (_, mut stream) = house.stream("alice-viewer", &path, &[]).await;
     let names: Vec<Option<String>> = stream.events().await.into_iter().map(|event| event.name).collect();
     assert_eq!(names, [Some("vote.tallied".to_owned()), Some("debate.completed".to_owned())]);
+    let last = house.desk.records(id).await.expect("a journal").len().to_string();
+    for (types, seen, expected) in [("vote.tallied", "0", 200), ("vote.tallied", &last, 204), ("gate.opened,turn.delta", "0", 204)] {
+        let path = format!("/v1/debates/{id}/events?types={types}");
+        let (status, mut stream) = house.stream("alice-viewer", &path, &[("Last-Event-ID", seen)]).await;
+        assert_eq!(status, expected, "{types} after {seen}");
+        if let Some(number) = stream.events().await.last().and_then(|event| event.id).filter(|_| status == 200) {
+            let again = house.stream("alice-viewer", &path, &[("Last-Event-ID", &number.to_string())]).await.0;
+            assert_eq!(again, 204, "whoever saw the last {types} need not come back");
+        }
+    }
     let page = house.get("alice-viewer", &format!("{path}&limit=1")).await.json();
     assert_eq!((&page["events"][0]["type"], &page["has_more"]), (&json!("vote.tallied"), &json!(true)));
 }
@@ -83,7 +93,7 @@ async fn nobodys_words_become_events() {
     let case = case("unanimous");
     let mut start = Start { initiated_by: String::new(), ..case.start.clone() };
     start.input["question"] = json!(format!("Offline? {NASTY}"));
-    start.agents[0].name = "a\revent: x".into();
+    start.agents[0].name = "a: event: x".into();
     let (house, speak) = House::held(start, Arc::new(Mischief(case.model()))).await;
     let refused = json!({ "format": "decide", "agents": [{ "role": "risk", "name": "a\r\nevent: x" }] });
     let refused = house.ask("alice-admin", "POST", "/v1/debates", &refused).await;
@@ -101,7 +111,7 @@ async fn nobodys_words_become_events() {
         assert_eq!(event.name.as_deref(), Some(kind));
         assert_eq!(event.fields.iter().filter(|(field, _)| field == "data").count(), 1, "{event:?}");
     }
-    let spoke = |event: &Event| event.data.as_ref().is_some_and(|data| data["agent"] == "a\revent: x");
+    let spoke = |event: &Event| event.data.as_ref().is_some_and(|data| data["agent"] == "a: event: x");
     assert!(seen.iter().any(spoke), "the name itself is told, as text");
     let deltas: Vec<&Event> = seen.iter().filter(|event| event.name.as_deref() == Some("turn.delta")).collect();
     assert!(deltas.iter().any(|event| event.data.as_ref().is_some_and(|data| data["text"] == NASTY)), "and so are words: {deltas:?}");
@@ -221,8 +231,8 @@ async fn a_client_that_does_not_read_slows_nobody() {
         stalled.push(house.stream("alice-viewer", &path, &[]).await);
     }
     // More than the system holds for a connection that nobody reads.
-    for number in 0..20 {
-        let note = json!({ "text": format!("{number} {}", "x".repeat(1_000_000)) });
+    for number in 0..320 {
+        let note = json!({ "text": format!("{number} {}", "x".repeat(60_000)) });
         assert_eq!(house.ask("alice-approver", "POST", &format!("/v1/debates/{id}/notes"), &note).await.status, 204);
     }
     assert_eq!(house.ask("alice-approver", "POST", &format!("/v1/debates/{id}/approve"), &Value::Null).await.status, 200);

@@ -156,6 +156,11 @@ impl Store for PostgresStore {
         self.writer.work(Work::Remove(debate)).await
     }
 
+    async fn is_removed(&self, debate: DebateId) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM removed WHERE debate_id = $1 AND NOT EXISTS (SELECT FROM events WHERE events.debate_id = $1)";
+        Ok(!self.pool.ask(sql, &[pool::value(script::uuid(debate), tokio_postgres::types::Type::UUID)]).await?.is_empty())
+    }
+
     async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
         leases::runner(&self.pool, &self.node, debate).await
     }

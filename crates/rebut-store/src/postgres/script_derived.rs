@@ -109,7 +109,7 @@ pub(super) fn redaction(tombstone: &Record) -> Vec<Statement<'_>> {
     script
 }
 
-/// Removes a debate from every table.
+/// Removes a debate from every table. That there was one stays: whoever asks for the same debate once more must not get another under its id.
 pub(super) fn removal<'a>(debate: DebateId) -> Vec<Statement<'a>> {
     let by_id = [
         "DELETE FROM code_versions WHERE session_id = $1",
@@ -120,6 +120,7 @@ pub(super) fn removal<'a>(debate: DebateId) -> Vec<Statement<'a>> {
         "DELETE FROM checkpoints WHERE debate_id = $1",
         "DELETE FROM claims WHERE debate_id = $1",
         "DELETE FROM events WHERE debate_id = $1",
+        "INSERT INTO removed (debate_id) VALUES ($1) ON CONFLICT DO NOTHING",
     ];
     by_id.map(|sql| Statement { sql: sql.into(), values: vec![value(uuid(debate), Type::UUID)] }).into()
 }

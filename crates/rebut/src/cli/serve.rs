@@ -1,6 +1,7 @@
 //! What can be typed about a server and its keys.
 
 use clap::{Args, Subcommand, ValueEnum};
+use rebut_server::Host;
 use std::net::SocketAddr;
 
 /// Arguments of `serve`.
@@ -9,9 +10,9 @@ pub struct ServeArgs {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7878")]
     pub listen: SocketAddr,
-    /// A name under which the server is reached, with its port: `debates.example.org:443`; repeat
+    /// A name under which the server is reached, with its port: `debates.example.org:443` (also meant where 443 is left out); repeat
     #[arg(long = "host", value_name = "NAME:PORT")]
-    pub hosts: Vec<String>,
+    pub hosts: Vec<Host>,
     /// Listen on an address that other machines reach. Keys must be there, and TLS is for a proxy in front
     #[arg(long)]
     pub allow_remote: bool,

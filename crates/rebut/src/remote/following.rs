@@ -68,7 +68,7 @@ impl Following {
             tokio::time::sleep(BETWEEN).await;
         }
         self.tries += 1;
-        let request = self.remote.request(Method::GET, &format!("/v1/debates/{}/events", self.id));
+        let request = self.remote.request(Method::GET, &format!("/v1/debates/{}/events?until=paused", self.id));
         let request = request.header(header::ACCEPT, "text/event-stream").header("last-event-id", self.seen.to_string());
         match self.remote.send(request).await {
             Ok(response) if response.status() == StatusCode::NO_CONTENT => return Ok(false),

@@ -41,7 +41,7 @@ impl Log {
                 let head =
                     [("ts", now.as_str()), ("level", level), ("event", what)].map(|(name, value)| (name.to_owned(), Value::from(value)));
                 let all: Map<String, Value> =
-                    head.into_iter().chain(details.map(|(name, value)| (name.to_owned(), number_or_text(value)))).collect();
+                    head.into_iter().chain(details.map(|(name, value)| (name.to_owned(), as_json(value)))).collect();
                 Value::Object(all).to_string()
             }
         };
@@ -57,9 +57,10 @@ fn words<'a>(now: &str, what: &str, details: impl Iterator<Item = (&'a str, Stri
     format!("{time} {what} {}", details.join(" ")).trim_end().to_owned()
 }
 
-/// A whole number is one in JSON too, so that programs can count with it.
-fn number_or_text(value: String) -> Value {
-    value.parse::<u64>().map_or_else(|_| Value::from(value.clone()), Value::from)
+/// A whole number is one in JSON too, so that programs can count with it; and yes and no are.
+fn as_json(value: String) -> Value {
+    let number = value.parse::<u64>().ok().map(Value::from);
+    number.or_else(|| value.parse::<bool>().ok().map(Value::from)).unwrap_or(Value::from(value))
 }
 
 #[cfg(test)]
@@ -70,8 +71,8 @@ mod tests {
     fn people_and_programs_are_told_the_same() {
         let details = || [("id", "1f"), ("why", "a b")].map(|(name, value)| (name, value.to_owned())).into_iter();
         assert_eq!(words("2026-01-02T03:04:05.678Z", "ended", details()), "03:04:05 ended id=1f why=\"a b\"");
-        for (text, json) in [("12", "12"), ("-1", "\"-1\""), ("12ms", "\"12ms\""), ("", "\"\"")] {
-            assert_eq!(number_or_text(text.to_owned()).to_string(), json);
+        for (text, json) in [("12", "12"), ("-1", "\"-1\""), ("12ms", "\"12ms\""), ("", "\"\""), ("true", "true"), ("True", "\"True\"")] {
+            assert_eq!(as_json(text.to_owned()).to_string(), json);
         }
     }
 }

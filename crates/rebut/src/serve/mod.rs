@@ -26,7 +26,7 @@ use allowed::{Allowed, OnlyAllowed};
 use delivering::{Delivering, Waits};
 use front::CommandFront;
 use log::Log;
-use observing::Observing;
+use observing::{Observing, Spans};
 use people::{DeskInbox, People};
 use rebut_engine::{
     DebateId, Desk,
@@ -37,7 +37,7 @@ use rebut_engine::{
 use rebut_models::{Registry, registry::Open};
 use rebut_server::{Answered, Metrics, Server, Settings, Told, keys::Keys};
 use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
-use tending::Tending;
+use tending::{Tending, read_keys};
 use tokio::{
     net::TcpListener,
     sync::{Notify, mpsc, watch},
@@ -65,8 +65,9 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     let poster = hooks.poster().clone();
     let delivering =
         Delivering { database: database.clone(), poster, waits, metrics: metrics.clone(), log: log.clone(), wake: wake.clone() };
-    let observing = Observing { log: log.clone(), metrics: metrics.clone(), wake, ended: None };
-    let desk = desk(&app, &registry, models.clone(), database, observing)?;
+    let observing = Observing { log: log.clone(), metrics: metrics.clone(), wake, spans: None };
+    let (spans, to_send) = Spans::new();
+    let desk = desk(&app, &registry, models.clone(), database, observing, (spans.clone(), to_send))?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;
     let address = listener.local_addr().map_err(|error| cannot_listen(args.listen, &error))?;
     // Only now: a server that cannot listen leaves no key behind.
@@ -76,7 +77,7 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     let inbox = Arc::new(DeskInbox { people, desk: desk.clone() });
     let found = tokio::sync::Mutex::default();
     let front = CommandFront { app: app.clone(), registry, allowed, models, desk: desk.clone(), inbox, hooks, found };
-    let hosts = args.hosts.into_iter().chain([address.to_string()]).collect();
+    let hosts = args.hosts.into_iter().chain([address.into()]).collect();
     let settings = Settings {
         hosts,
         trusted: app.place.trusted()?,
@@ -88,16 +89,18 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     let keys = Keys::new(keyring.read()?);
     let server = Arc::new(Server { desk: desk.clone(), front: Arc::new(front), keys: keys.clone(), metrics, settings });
     let (stop, stopped) = watch::channel(false);
+    let (let_go, is_drained) = watch::channel(false);
     let delivering = tokio::spawn(delivering.run(stopped.clone()));
-    let serving = tokio::spawn(rebut_server::serve(listener, server, until(stopped)));
+    let serving = tokio::spawn(rebut_server::serve(listener, server, until(stopped), until(is_drained)));
     log.say("listening", &[("url", &format!("http://{address}"))]);
     let patience = Duration::from_secs(app.config.server.drain_seconds);
-    let tending = tokio::spawn(Tending { desk: desk.clone(), app, keyring, keys, log: log.clone(), left: HashMap::new() }.run());
+    let reading = tokio::spawn(read_keys(keyring, keys, log.clone()));
+    let tending = tokio::spawn(Tending { desk: desk.clone(), app, log: log.clone(), left: HashMap::new() }.run());
     interrupts.next().await;
     tending.abort();
     let (live, seconds) = (desk.live().to_string(), patience.as_secs().to_string());
     stop.send_replace(true);
-    let draining = drain(&desk, serving, patience, &log);
+    let draining = drain(&desk, let_go, serving, patience, &log);
     let last_messages = tokio::time::timeout(LAST_ANSWERS, delivering);
     // Told when every debate knows of it, so that whoever reads it can rely on that.
     let stopping = async { log.say("stopping", &[("debates", &live), ("seconds", &seconds)]) };
@@ -108,6 +111,8 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
             Ending::Cancelled.exit_code()
         }
     };
+    reading.abort();
+    spans.all_sent(&log).await;
     log.say("stopped", &[]);
     Ok(code)
 }
@@ -119,25 +124,38 @@ fn registry(app: &App, people: Arc<People>) -> Result<Registry, CliError> {
 }
 
 /// The desk, with its events counted, logged, and sent to a collector where the environment names one.
-fn desk(app: &App, registry: &Registry, models: Arc<dyn Models>, store: Arc<dyn Store>, observing: Observing) -> Result<Desk, CliError> {
+fn desk(
+    app: &App,
+    registry: &Registry,
+    models: Arc<dyn Models>,
+    store: Arc<dyn Store>,
+    observing: Observing,
+    (spans, to_send): (Spans, mpsc::UnboundedReceiver<DebateId>),
+) -> Result<Desk, CliError> {
     let telemetry = Telemetry::from_environment().map_err(CliError::usage)?;
     branch::clean_up_after_others(app);
-    let (ended, to_send) = mpsc::unbounded_channel();
     let log = observing.log.clone();
-    let observer = Observing { ended: telemetry.is_some().then_some(ended), ..observing };
+    let observer = Observing { spans: telemetry.is_some().then(|| spans.clone()), ..observing };
     let desk = app.desk_observed(store, registry, models, Some(Arc::new(observer)))?;
     if let Some(telemetry) = telemetry {
-        tokio::spawn(observing::send_spans(telemetry, desk.clone(), to_send, log));
+        tokio::spawn(spans.send(telemetry, desk.clone(), to_send, log));
     }
     Ok(desk)
 }
 
 /// Lets go of every debate, and answers what was asked before.
-async fn drain(desk: &Desk, mut serving: JoinHandle<std::io::Result<()>>, patience: Duration, log: &Log) -> u8 {
+async fn drain(
+    desk: &Desk,
+    let_go: watch::Sender<bool>,
+    mut serving: JoinHandle<std::io::Result<()>>,
+    patience: Duration,
+    log: &Log,
+) -> u8 {
     let cut = desk.leave_all(patience).await;
     if cut > 0 {
         log.say("cut off in a turn", &[("debates", &cut.to_string())]);
     }
+    let_go.send_replace(true);
     match tokio::time::timeout(LAST_ANSWERS, &mut serving).await {
         Ok(Ok(Ok(()))) => 0,
         Ok(Ok(Err(error))) => {
@@ -165,9 +183,12 @@ fn chance() -> f64 {
 /// Tells of each request.
 fn told(log: &Log) -> Told {
     let log = log.clone();
-    Told(Arc::new(move |Answered { route, path, status, within }| {
-        let (status, ms) = (status.to_string(), within.as_millis().to_string());
-        log.say("request", &[("route", route), ("path", path), ("status", &status), ("ms", &ms)]);
+    Told(Arc::new(move |Answered { route, path, status, within, key, debate }| {
+        let (status, ms, debate) = (status.to_string(), within.as_millis().to_string(), debate.map(|id| id.to_string()));
+        let known = [("key", *key), ("debate", debate.as_deref())].into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let details: Vec<(&str, &str)> =
+            [("route", *route), ("path", *path), ("status", &status), ("ms", &ms)].into_iter().chain(known).collect();
+        log.say("request", &details);
     }))
 }
 

@@ -6,8 +6,8 @@ use rebut_engine::{
     DebateId, Desk, error::DeskError, event::Event, family::is_person, observing::Observer, outbox::is_told, record::Place,
 };
 use rebut_server::Metrics;
-use std::sync::Arc;
-use tokio::sync::{Notify, mpsc};
+use std::{sync::Arc, time::Duration};
+use tokio::sync::{Notify, mpsc, watch};
 
 /// Is told of every event.
 pub struct Observing {
@@ -18,7 +18,7 @@ pub struct Observing {
     /// Who delivers events to webhooks.
     pub wake: Arc<Notify>,
     /// Who sends debates that ended, if anybody does.
-    pub ended: Option<mpsc::UnboundedSender<DebateId>>,
+    pub spans: Option<Spans>,
 }
 
 impl Observer for Observing {
@@ -30,9 +30,8 @@ impl Observer for Observing {
         if let Some(details) = told(event) {
             self.tell(debate, event.kind(), &details);
         }
-        if let (Event::DebateCompleted(_), Some(ended)) = (event, &self.ended) {
-            // Nobody takes it any more when the server stops; the journal has it all.
-            let _ = ended.send(debate);
+        if let (Event::DebateCompleted(_), Some(spans)) = (event, &self.spans) {
+            spans.add(debate);
         }
     }
 
@@ -58,8 +57,10 @@ impl Observing {
 fn told(event: &Event) -> Option<Vec<(&'static str, String)>> {
     Some(match event {
         Event::DebateStarted(started) => vec![("format", started.format.clone()), ("by", started.initiated_by.clone())],
-        Event::DebateResumed(_) => Vec::new(),
-        Event::DebatePaused(paused) => vec![("reason", paused.reason.clone())],
+        Event::DebateResumed(resumed) => resumed.by.iter().map(|by| ("by", by.clone())).collect(),
+        Event::DebatePaused(paused) => {
+            std::iter::once(("reason", paused.reason.clone())).chain(paused.by.iter().map(|by| ("by", by.clone()))).collect()
+        }
         Event::GateOpened(opened) => vec![("gate", opened.gate.clone())],
         Event::GateDecided(decided) => {
             vec![("gate", decided.gate.clone()), ("approved", decided.approved.to_string()), ("by", decided.by.clone())]
@@ -72,19 +73,53 @@ fn told(event: &Event) -> Option<Vec<(&'static str, String)>> {
     })
 }
 
-/// Sends debates that ended, one after the other. A collector that is away is told of once, and once more when it is back.
-pub async fn send_spans(telemetry: Telemetry, desk: Desk, mut ended: mpsc::UnboundedReceiver<DebateId>, log: Log) {
-    let mut is_away = false;
-    while let Some(id) = ended.recv().await {
-        let sent = match desk.records(id).await {
-            Ok(records) => telemetry.send(&records).await,
-            Err(error) => Err(error.to_string()),
-        };
-        match &sent {
-            Ok(()) if is_away => log.say("spans are sent again", &[]),
-            Err(why) if !is_away => log.complain("spans are lost", &[("debate", &id.to_string()), ("why", why)]),
-            _ => {}
+/// Debates that ended and whose spans are to be sent. Clones are the same.
+#[derive(Clone)]
+pub struct Spans {
+    ended: mpsc::UnboundedSender<DebateId>,
+    unsent: Arc<watch::Sender<usize>>,
+}
+
+/// So long a server that stops waits until what ended is sent.
+const LAST_SPANS: Duration = Duration::from_secs(5);
+
+impl Spans {
+    /// None yet, and where they come out.
+    pub fn new() -> (Self, mpsc::UnboundedReceiver<DebateId>) {
+        let (ended, to_send) = mpsc::unbounded_channel();
+        (Self { ended, unsent: Arc::new(watch::Sender::new(0)) }, to_send)
+    }
+
+    fn add(&self, debate: DebateId) {
+        self.unsent.send_modify(|unsent| *unsent += 1);
+        // Nobody takes it any more when the server has stopped; the journal has it all.
+        let _ = self.ended.send(debate);
+    }
+
+    /// Waits until all is sent, but not for ever; what is lost then is told.
+    pub async fn all_sent(&self, log: &Log) {
+        let mut unsent = self.unsent.subscribe();
+        if tokio::time::timeout(LAST_SPANS, unsent.wait_for(|unsent| *unsent == 0)).await.is_err() {
+            let lost = self.unsent.borrow().to_string();
+            log.complain("spans are lost", &[("debates", &lost), ("why", "the collector did not take them before the server stopped")]);
         }
-        is_away = sent.is_err();
+    }
+
+    /// Sends debates that ended, one after the other. A collector that is away is told of once, and once more when it is back.
+    pub async fn send(self, telemetry: Telemetry, desk: Desk, mut to_send: mpsc::UnboundedReceiver<DebateId>, log: Log) {
+        let mut is_away = false;
+        while let Some(id) = to_send.recv().await {
+            let sent = match desk.records(id).await {
+                Ok(records) => telemetry.send(&records).await,
+                Err(error) => Err(error.to_string()),
+            };
+            match &sent {
+                Ok(()) if is_away => log.say("spans are sent again", &[]),
+                Err(why) if !is_away => log.complain("spans are lost", &[("debate", &id.to_string()), ("why", why)]),
+                _ => {}
+            }
+            is_away = sent.is_err();
+            self.unsent.send_modify(|unsent| *unsent -= 1);
+        }
     }
 }

@@ -21,10 +21,6 @@ pub struct Tending {
     pub desk: Desk,
     /// What this machine keeps beside them.
     pub app: App,
-    /// Where keys are written down.
-    pub keyring: Keyring,
-    /// Whom the server lets in.
-    pub keys: Keys,
     /// Where it is told.
     pub log: Log,
     /// Debates that could not be gone on with, and when that was tried.
@@ -43,6 +39,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Debates of servers that died are looked for so often, and a little later each time.
 const EVERY: Duration = Duration::from_secs(4);
 
+/// Keys are read so often.
+const KEYS: Duration = Duration::from_secs(2);
+
 /// What could not be gone on with is tried again after so long: a model may be back.
 const AGAIN: Duration = Duration::from_secs(300);
 
@@ -55,7 +54,6 @@ impl Tending {
         let mut swept: Option<Instant> = None;
         loop {
             self.adopt().await;
-            self.read_keys();
             if swept.is_none_or(|when| when.elapsed() >= SWEEP) {
                 self.sweep().await;
                 swept = Some(Instant::now());
@@ -100,14 +98,6 @@ impl Tending {
         }
     }
 
-    /// Lets in whoever has a key now. Keys that cannot be read change nothing.
-    fn read_keys(&self) {
-        match self.keyring.read() {
-            Ok(keys) => self.keys.replace(keys),
-            Err(error) => self.log.complain("keys stay as they were", &[("why", error.message())]),
-        }
-    }
-
     /// Removes ended debates that are older than is kept.
     async fn sweep(&self) {
         let Some(days) = self.app.config.server.keep_days else { return };
@@ -120,6 +110,18 @@ impl Tending {
                 self.log.complain("not removed", &[("debate", &id.to_string()), ("why", error.message())]);
             }
         }
+    }
+}
+
+/// Lets in whoever has a key now, again and again; whatever else is done, a key that is taken away is soon worth nothing. Keys that cannot be
+/// read change nothing.
+pub async fn read_keys(keyring: Keyring, keys: Keys, log: Log) {
+    loop {
+        match keyring.read() {
+            Ok(known) => keys.replace(known),
+            Err(error) => log.complain("keys stay as they were", &[("why", error.message())]),
+        }
+        tokio::time::sleep(KEYS).await;
     }
 }
 

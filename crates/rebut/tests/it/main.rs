@@ -39,6 +39,7 @@ mod review;
 mod sandbox;
 mod sandbox_test;
 mod serve;
+mod serve_ends;
 mod serve_hostile;
 mod served;
 mod signals;

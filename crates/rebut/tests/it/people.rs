@@ -214,7 +214,8 @@ fn who_does_not_answer_in_time_is_missing_and_counts_for_nothing() {
 
 #[test]
 fn a_turn_that_waited_is_asked_again_wherever_its_debate_goes_on() {
-    let rebut = installed("drain_seconds = 0");
+    // However long turns may take to finish, nobody waits for an answer that could not be taken.
+    let rebut = installed("drain_seconds = 600");
     let (runs, mut other) = (serve(&rebut), serve(&rebut));
     let id = runs.begin(&divided("human"));
     until_asked(&runs, &id);
