@@ -551,8 +551,11 @@ impl Memory {
         gate.opened = Some(opened);
     }
 
-    /// The first recorded decision is the decision.
+    /// The first recorded decision is the decision. Journals of before may hold one that came after the end, and decides nothing.
     fn decide_gate(&mut self, decided: GateDecided) {
+        if self.outcome.is_some() {
+            return;
+        }
         self.gates.entry(decided.gate.clone()).or_default().decided.get_or_insert(decided);
     }
 

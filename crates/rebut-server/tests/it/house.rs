@@ -7,6 +7,7 @@ use rebut_engine::{
     debate::Debate,
     error::Halt,
     formats::{FORMATS, Format, Run},
+    gating::Shown,
     memory::MemoryStore,
     model::{Answer as Said, Fault, Model, Models, Request},
     observing::Observer,
@@ -38,7 +39,7 @@ const ALL: &[Format] = &[FORMATS[0], Format { name: "gated", run: |debate| -> Ru
 
 async fn gated(debate: &Debate) -> Result<Outcome, Halt> {
     let outcome = (FORMATS[0].run)(debate).await?;
-    debate.gate("release", "ship it?", Some(Duration::from_secs(1800))).await?;
+    debate.gate("release", Shown::words("ship it?"), Some(Duration::from_secs(1800))).await?;
     Ok(outcome)
 }
 
