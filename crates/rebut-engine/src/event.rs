@@ -1,5 +1,6 @@
 //! What can happen in a debate, in the words a reader would use. One table: kinds, data, schemas.
 
+pub use crate::gating::{GateDecided, GateOpened};
 use crate::{
     DebateId,
     agent::Agent,
@@ -13,7 +14,6 @@ use crate::{
     record::{Hash, Record},
     running::{RunCompleted, RunStarted},
 };
-pub use crate::gating::{GateDecided, GateOpened};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

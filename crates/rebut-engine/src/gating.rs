@@ -6,7 +6,7 @@ use crate::{
     debate::{Debate, Step},
     error::{Halt, TooLate},
     event::Event,
-    journal::{Commit, Entry, Memory},
+    journal::{Commit, Entry, Gate, Memory},
     record::{Hash, Place},
     store::Durability,
 };
@@ -123,8 +123,7 @@ impl Debate {
     pub async fn gate(&self, name: &str, shown: Shown, wait: Option<Duration>) -> Result<GateDecided, Halt> {
         self.enter(&Step::once(name, 0))?;
         let content = shown.hash(self.id, name);
-        let known = self.journal.memory().gates.get(name).cloned().unwrap_or_default();
-        let known = self.recording.as_ref().map_or(known, |recording| recording.gate(name));
+        let known = self.known_gate(name);
         if let Some(decided) = known.decided {
             let shows_it = known.opened.is_none_or(|opened| opened.shows(content));
             return if shows_it || !decided.approved { decided.passed() } else { Err(went_another_way(name)) };
@@ -142,9 +141,17 @@ impl Debate {
         self.wait_for_gate(name, until).await
     }
 
-    /// Whether a gate was opened and waits.
-    pub(crate) fn is_at_gate(&self, name: &str) -> bool {
-        self.journal.memory().gates.get(name).is_some_and(|gate| gate.opened.is_some() && gate.decided.is_none())
+    /// What is recorded of a gate: in the journal, or in a replay in the record.
+    fn known_gate(&self, name: &str) -> Gate {
+        match &self.recording {
+            Some(recording) => recording.gate(name),
+            None => self.journal.memory().gates.get(name).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// Whether a person was asked at a gate, whatever they said.
+    pub(crate) fn was_opened(&self, gate: &str) -> bool {
+        self.known_gate(gate).opened.is_some()
     }
 
     /// Opens a gate; one that is open already only where it is to wait longer now, or to show something else. Until when it waits.

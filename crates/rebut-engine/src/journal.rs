@@ -404,6 +404,10 @@ impl Journal {
                 Event::GateDecided(decided) => self.memory().decide_gate((**decided).clone()),
                 Event::HumanAnswered(answered) => self.memory().answered = Some(answered.clone()),
                 Event::DebateCompleted(outcome) => self.memory().outcome = Some(outcome.clone()),
+                Event::DebateResumed(_) => {
+                    let mut memory = self.memory();
+                    (memory.paused, memory.outcome) = (false, None);
+                }
                 _ => {}
             }
         }

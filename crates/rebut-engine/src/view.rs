@@ -4,7 +4,8 @@ use crate::{
     DebateId,
     budget::may_be_billed,
     event::{
-        DebateResumed, Event, EventRedacted, GateOpened, HumanAnswered, HumanMarked, HumanNoted, Limits, Position, Started, Tally, TurnCompleted,
+        DebateResumed, Event, EventRedacted, GateOpened, HumanAnswered, HumanMarked, HumanNoted, Limits, Position, Started, Tally,
+        TurnCompleted,
     },
     facts::{
         CodeRecorded, Conflict, LessonRecorded, MergeRecorded, PersonaRecorded, ReflectionRecorded, Ruling, ScoreAdjusted, ToolCalled,

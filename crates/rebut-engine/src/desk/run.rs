@@ -421,8 +421,8 @@ pub(super) async fn approved(format: &'static Format, debate: &Debate) -> Result
     let outcome = with_voices(debate, (format.run)(debate).await?);
     let seconds = debate.limits.approval_seconds;
     let wait = (seconds > 0).then(|| Duration::from_secs(seconds));
-    // Whatever the limits say now, what waits for a person goes on waiting.
-    if (wait.is_some() || debate.is_at_gate(RESULT)) && outcome.outcome.exit_code() == 0 {
+    // Whatever the limits say now, what a person was asked stays asked.
+    if (wait.is_some() || debate.was_opened(RESULT)) && outcome.outcome.exit_code() == 0 {
         let pending = serde_json::to_value(&outcome).map_err(|error| Halt::Broken(error.to_string()))?;
         debate.gate(RESULT, Shown { summary: outcome.summary.clone(), pending }, wait).await?;
     }
