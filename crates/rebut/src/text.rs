@@ -103,7 +103,9 @@ fn write_open(text: &mut String, view: &View, paint: Paint) {
         let _ = writeln!(text, "{}  {}", paint.attention("WAITING"), gate_lines(gate, &short(view)));
         if let Some(pending) = &gate.pending {
             let _ = writeln!(text, "  what is to be approved:");
-            for_people(&format!("{pending:#}")).lines().for_each(|line| drop(writeln!(text, "    {line}")));
+            for line in for_people(&format!("{pending:#}")).lines() {
+                let _ = writeln!(text, "    {line}");
+            }
         }
         return;
     }

@@ -288,7 +288,20 @@ fn step_of(turn: &str) -> &str {
     turn.split_once('/').map_or(turn, |(step, _)| step)
 }
 
+/// Gates that a format has by its settings stay in a fork too.
+fn check_gates(origin: &Started, fork: &Fork) -> Result<(), DeskError> {
+    let names = |gates: Option<&Value>| gates.and_then(Value::as_array).cloned().unwrap_or_default();
+    let Some(kept) = fork.config.get("gates").map(|gates| names(Some(gates))) else { return Ok(()) };
+    match names(origin.config.get("gates")).into_iter().find(|gate| !kept.contains(gate)) {
+        Some(lost) => {
+            Err(DeskError::BadRequest(format!("a person was to approve what comes after {lost}, and so in a fork; keep it in `gates`")))
+        }
+        None => Ok(()),
+    }
+}
+
 fn changed_start(origin: &Started, fork: &Fork) -> Result<Start, DeskError> {
+    check_gates(origin, fork)?;
     let mut config = origin.config.clone();
     for (key, value) in &fork.config {
         if let Some(settings) = config.as_object_mut() {
