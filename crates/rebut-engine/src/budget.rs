@@ -3,6 +3,8 @@
 
 use crate::{
     agent::Agent,
+    event::Limits,
+    gating::LONGEST_GATE,
     model::{FaultKind, Price, Usage},
     outcome::{Limit, LimitMet},
     prompt::Prompt,
@@ -51,6 +53,26 @@ impl Caps {
     pub fn problem(&self) -> Option<String> {
         let cost = self.cost_usd.filter(|cost| !cost.is_finite() || *cost < 0.0)?;
         Some(format!("the most a debate may cost must be a number of dollars, not {cost}"))
+    }
+}
+
+/// The longest a debate may be given: a year, in seconds.
+pub const LONGEST_DEBATE: u64 = 365 * 24 * 60 * 60;
+
+/// The longest a turn may be given: a day, in seconds.
+pub const LONGEST_TURN: u64 = 24 * 60 * 60;
+
+impl Limits {
+    /// What is wrong with them, if anything.
+    pub fn problem(&self) -> Option<String> {
+        let times = [
+            ("a turn may take", self.turn_seconds, LONGEST_TURN),
+            ("a debate may take", self.debate_seconds, LONGEST_DEBATE),
+            ("a person may take to approve", self.approval_seconds, LONGEST_GATE),
+        ];
+        let too_long = times.into_iter().find(|(_, seconds, most)| seconds > most);
+        let words = |(what, seconds, most)| format!("{what} at most {most} seconds, not {seconds}");
+        self.caps.problem().or_else(|| too_long.map(words))
     }
 }
 

@@ -1,24 +1,23 @@
-//! All that a format can say: `turn`, `round`, `gate`, `note` (and `run`, in its own file). Each is durable by its name: what the journal
-//! holds is returned, what it lacks is asked and recorded first.
+//! All that a format can say: `turn`, `round`, `note` (and `gate` and `run`, in their own files). Each is durable by its name: what the
+//! journal holds is returned, what it lacks is asked and recorded first.
 
 use crate::{
     DebateId,
     agent::Agent,
     budget::Budget,
     clock::Clock,
-    error::{Halt, TooLate},
-    event::{Event, GateDecided, GateOpened, Limits, RoundCompleted, RoundStarted, Started, TurnCompleted},
-    journal::{Commit, Entry, Journal, Memory, RecordedTurn},
+    error::Halt,
+    event::{Event, Limits, RoundCompleted, RoundStarted, Started, TurnCompleted},
+    journal::{Commit, Entry, Journal, RecordedTurn},
     lanes::Lanes,
     model::{Deltas, Fault, FaultKind, Model},
     outcome::{Absence, Limit, LimitMet, Substitution},
     prompt::{Fence, Prompt},
-    record::{Hash, Place},
+    record::Place,
     replay::Recording,
     reply::{Check, Reply, Schema},
     sandbox::Sandbox,
     secrets::Scrubber,
-    store::Durability,
     substitution::{Answered, substitutions},
     turn::{Exchange, Told},
 };
@@ -26,7 +25,6 @@ use futures_util::future::join_all;
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 use tokio::{sync::watch, time::Instant};
 
@@ -272,27 +270,6 @@ impl Debate {
         }
     }
 
-    /// Waits for a person, if `wait` says so; otherwise records that it opened by itself.
-    pub async fn gate(&self, name: &str, summary: &str, wait: Option<Duration>) -> Result<GateDecided, Halt> {
-        self.enter(&Step::once(name, 0))?;
-        let gate = self.journal.memory().gates.get(name).cloned().unwrap_or_default();
-        if let Some(decided) = gate.decided.or_else(|| self.recording.as_ref().and_then(|recording| recording.gate(name))) {
-            return passed(decided);
-        }
-        let Some(patience) = wait else {
-            let decided = GateDecided { gate: name.to_owned(), approved: true, by: "auto".to_owned(), reason: "gates are off".to_owned() };
-            self.journal
-                .append(vec![Entry::new(Place::default(), Event::GateDecided(Box::new(decided.clone())))], Commit::default())
-                .await?;
-            return Ok(decided);
-        };
-        let until = match gate.opened.and_then(|opened| opened.until.parse::<jiff::Timestamp>().ok()) {
-            Some(until) => until,
-            None => self.open_gate(name, summary, patience).await?,
-        };
-        self.wait_for_gate(name, until).await
-    }
-
     /// Everybody missed so far, by round and step, each turn once: the same order whoever was faster.
     pub(crate) fn absences(&self) -> Vec<Absence> {
         let mut all = self.lock_said().absences.clone();
@@ -349,7 +326,7 @@ impl Debate {
         }
     }
 
-    fn enter(&self, step: &Step) -> Result<(), Halt> {
+    pub(crate) fn enter(&self, step: &Step) -> Result<(), Halt> {
         if self.lock_said().steps.insert(step.name.clone()) {
             return Ok(());
         }
@@ -473,42 +450,6 @@ impl Debate {
     fn lock_said(&self) -> std::sync::MutexGuard<'_, SaidSoFar> {
         self.said_so_far.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    async fn open_gate(&self, name: &str, summary: &str, patience: Duration) -> Result<jiff::Timestamp, Halt> {
-        let until = self.clock.now() + jiff::SignedDuration::try_from(patience).unwrap_or(jiff::SignedDuration::from_hours(24));
-        let content = Hash::of(summary.as_bytes());
-        let opened = GateOpened { gate: name.to_owned(), summary: summary.to_owned(), content, until: format!("{until:.3}") };
-        let commit = Commit { durability: Some(Durability::Power), ..Commit::default() };
-        self.journal.append(vec![Entry::new(Place::default(), Event::GateOpened(Box::new(opened)))], commit).await?;
-        Ok(until)
-    }
-
-    async fn wait_for_gate(&self, name: &str, until: jiff::Timestamp) -> Result<GateDecided, Halt> {
-        let left = Duration::try_from(until.duration_since(self.clock.now())).unwrap_or_default();
-        let mut closes = self.clock.sleep(left);
-        loop {
-            // Made before looking, so that nothing appended in between is missed.
-            let grown = self.journal.grown();
-            self.check_steering()?;
-            let decided = self.journal.memory().gates.get(name).and_then(|gate| gate.decided.clone());
-            if let Some(decided) = decided {
-                return passed(decided);
-            }
-            let mut steer = self.steer.clone();
-            tokio::select! {
-                () = &mut closes => {
-                    let late = GateDecided { gate: name.to_owned(), approved: false, by: "timeout".to_owned(), reason: "nobody decided in time".to_owned() };
-                    match self.journal.append(vec![Entry::new(Place::default(), Event::GateDecided(Box::new(late)))], undecided(name)).await {
-                        // Somebody was faster by a moment: that counts.
-                        Ok(_) | Err(Halt::TooLate(_)) => {}
-                        Err(halt) => return Err(halt),
-                    }
-                }
-                () = grown => {}
-                _ = steer.changed() => {}
-            }
-        }
-    }
 }
 
 /// What everybody said, or what ends the debate. A met cap comes last: it is only that who was not asked.
@@ -524,20 +465,6 @@ pub(crate) fn all_or_halt<T>(spoken: Vec<Result<T, Halt>>) -> Result<Vec<T>, Hal
         }
     }
     cap_met.map_or(Ok(said), Err)
-}
-
-/// How a decision of a gate is appended: durable, and only if there is none.
-pub(crate) fn undecided(gate: &str) -> Commit {
-    let gate = gate.to_owned();
-    let decided = move |memory: &Memory| Some(TooLate::Decided(Box::new(memory.gates.get(&gate)?.decided.clone()?)));
-    Commit { durability: Some(Durability::Power), unless: Some(Box::new(decided)), ..Commit::default() }
-}
-
-fn passed(decided: GateDecided) -> Result<GateDecided, Halt> {
-    if decided.approved {
-        return Ok(decided);
-    }
-    Err(Halt::Rejected { gate: decided.gate, by: decided.by, reason: decided.reason })
 }
 
 /// The absence of an agent at a turn.

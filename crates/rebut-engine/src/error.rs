@@ -50,6 +50,9 @@ pub enum Halt {
     /// The format broke a rule of the kernel, or a re-run went another way than the record.
     #[error("{0}")]
     Broken(String),
+    /// The program itself failed; the debate stays as it is recorded.
+    #[error("the run crashed: {0}; what is recorded stays, and `rebut resume` tries again")]
+    Crashed(String),
     /// Another process runs this debate now.
     #[error("another process runs this debate")]
     TakenOver,
@@ -67,6 +70,12 @@ pub enum TooLate {
     /// Somebody decided the gate.
     #[error("gate `{}` was already {} by {}", .0.gate, if .0.approved { "approved" } else { "rejected" }, .0.by)]
     Decided(Box<GateDecided>),
+    /// The gate was opened again, for something else.
+    #[error("gate `{gate}` shows something else than what was looked at; look again")]
+    ShowsOther {
+        /// Which gate.
+        gate: String,
+    },
     /// Somebody answered the contested question.
     #[error("it was already answered: {} by {}", .0.option, .0.by)]
     Answered(Box<HumanAnswered>),

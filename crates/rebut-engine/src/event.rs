@@ -1,5 +1,6 @@
 //! What can happen in a debate, in the words a reader would use. One table: kinds, data, schemas.
 
+pub use crate::gating::{GateDecided, GateOpened};
 use crate::{
     DebateId,
     agent::Agent,
@@ -13,6 +14,7 @@ use crate::{
     record::{Hash, Record},
     running::{RunCompleted, RunStarted},
 };
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -430,33 +432,6 @@ pub struct Tally {
     pub threshold: f64,
     /// Whether it is reached.
     pub reached: bool,
-}
-
-/// The debate waits for a person.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GateOpened {
-    /// The gate's name.
-    pub gate: String,
-    /// What is to be approved.
-    pub summary: String,
-    /// The hash of what is shown, so that a decision is bound to it.
-    pub content: Hash,
-    /// When it closes by itself, RFC 3339.
-    pub until: String,
-}
-
-/// The gate was decided.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GateDecided {
-    /// The gate's name.
-    pub gate: String,
-    /// Whether it opened.
-    pub approved: bool,
-    /// Who decided; `timeout` or `auto` when nobody did.
-    pub by: String,
-    /// Why.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub reason: String,
 }
 
 /// A person's note.

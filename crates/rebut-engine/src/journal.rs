@@ -407,6 +407,10 @@ impl Journal {
                 Event::GateDecided(decided) => self.memory().decide_gate((**decided).clone()),
                 Event::HumanAnswered(answered) => self.memory().answered = Some(answered.clone()),
                 Event::DebateCompleted(outcome) => self.memory().outcome = Some(outcome.clone()),
+                Event::DebateResumed(_) => {
+                    let mut memory = self.memory();
+                    (memory.paused, memory.outcome) = (false, None);
+                }
                 _ => {}
             }
         }
@@ -555,8 +559,11 @@ impl Memory {
         gate.opened = Some(opened);
     }
 
-    /// The first recorded decision is the decision.
+    /// The first recorded decision is the decision. Journals of before may hold one that came after the end, and decides nothing.
     fn decide_gate(&mut self, decided: GateDecided) {
+        if self.outcome.is_some() {
+            return;
+        }
         self.gates.entry(decided.gate.clone()).or_default().decided.get_or_insert(decided);
     }
 

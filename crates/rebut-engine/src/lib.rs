@@ -19,6 +19,7 @@ pub mod facts;
 pub mod family;
 pub mod form;
 pub mod formats;
+pub mod gating;
 mod id;
 mod journal;
 mod lanes;

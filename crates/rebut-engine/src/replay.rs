@@ -1,7 +1,8 @@
 //! Replaying a journal: the recorded replies answer again, offline, and nobody else does.
 
 use crate::{
-    event::{Event, GateDecided, HumanNoted, TurnCompleted},
+    event::{Event, HumanNoted, TurnCompleted},
+    journal::Gate,
     model::{Answer, Fault, FaultKind, Model, Models, Request},
     outcome::LimitMet,
     record::Record,
@@ -22,7 +23,7 @@ pub struct Recording {
     to_go_on: HashSet<(String, u32)>,
     stopped: Option<LimitMet>,
     notes: HashMap<String, Vec<HumanNoted>>,
-    gates: HashMap<String, GateDecided>,
+    gates: HashMap<String, Gate>,
     runs: HashMap<Arc<str>, Arc<RunCompleted>>,
 }
 
@@ -31,6 +32,7 @@ impl Recording {
     pub fn of(records: &[Record]) -> Result<Self, serde_json::Error> {
         let mut recording = Self::default();
         let mut unheard: BTreeMap<u64, HumanNoted> = BTreeMap::new();
+        let mut is_over = false;
         for record in records {
             match record.event()? {
                 Some(Event::TurnStarted(started)) => {
@@ -38,7 +40,9 @@ impl Recording {
                 }
                 Some(Event::DebateCompleted(outcome)) => {
                     recording.stopped = outcome.stopped.clone();
+                    is_over = true;
                 }
+                Some(Event::DebateResumed(_)) => is_over = false,
                 Some(Event::TurnCompleted(completed)) => {
                     recording.turns.insert((completed.turn.to_string(), completed.attempt), Ok(completed));
                 }
@@ -60,8 +64,13 @@ impl Recording {
                     let heard = round.notes.iter().filter_map(|seq| unheard.remove(seq)).collect();
                     recording.notes.insert(round.step, heard);
                 }
-                Some(Event::GateDecided(decided)) => {
-                    recording.gates.insert(decided.gate.clone(), *decided);
+                Some(Event::GateOpened(opened)) => {
+                    let gate = recording.gates.entry(opened.gate.clone()).or_default();
+                    gate.opened = Some(opened);
+                }
+                // Journals of before may hold decisions that came after the end.
+                Some(Event::GateDecided(decided)) if !is_over => {
+                    recording.gates.entry(decided.gate.clone()).or_default().decided.get_or_insert(*decided);
                 }
                 Some(Event::RunCompleted(completed)) => {
                     recording.runs.insert(completed.run.clone(), completed);
@@ -106,9 +115,9 @@ impl Recording {
         self.runs.get(run).map(Arc::as_ref)
     }
 
-    /// How a gate was decided.
-    pub fn gate(&self, name: &str) -> Option<GateDecided> {
-        self.gates.get(name).cloned()
+    /// How a gate was opened and decided. One that was opened and left undecided says nothing here: nobody waits at it.
+    pub fn gate(&self, name: &str) -> Gate {
+        self.gates.get(name).filter(|gate| gate.decided.is_some()).cloned().unwrap_or_default()
     }
 }
 

@@ -4,8 +4,8 @@ use crate::{
     DebateId,
     budget::may_be_billed,
     event::{
-        DebateResumed, Event, EventRedacted, GateOpened, HumanAnswered, HumanMarked, HumanNoted, Position, Started, Tally, TurnCompleted,
-        json_text,
+        DebateResumed, Event, EventRedacted, GateOpened, HumanAnswered, HumanMarked, HumanNoted, Limits, Position, Started, Tally,
+        TurnCompleted, json_text,
     },
     facts::{
         CodeRecorded, Conflict, LessonRecorded, MergeRecorded, PersonaRecorded, ReflectionRecorded, Ruling, ScoreAdjusted, ToolCalled,
@@ -239,6 +239,12 @@ impl View {
         answered.filter(|voice| seen.insert(*voice)).collect()
     }
 
+    /// The limits in force: the pinned ones, or those of the last resume that changed them.
+    pub fn limits(&self) -> Option<Limits> {
+        let changed = self.resumed.iter().rev().find_map(|resumed| resumed.limits);
+        changed.or_else(|| self.started.as_ref().map(|started| started.limits))
+    }
+
     /// Turns that wait for a person, in the order they were asked.
     pub fn waiting_for_people(&self) -> impl Iterator<Item = &TurnView> {
         let goes_on = self.outcome.is_none() && !self.paused;
@@ -309,7 +315,7 @@ impl View {
             }
             Event::DebateCompleted(outcome) => {
                 (self.ended_at, self.last_end) = (Some(record.ts.clone()), (record.seq, None));
-                self.outcome = Some(Arc::unwrap_or_clone(outcome));
+                (self.outcome, self.open_gate) = (Some(Arc::unwrap_or_clone(outcome)), None);
             }
             Event::EventRedacted(redacted) => self.apply_kept(redacted, record),
             Event::HumanCancelled(_) | Event::HumanPaused(_) | Event::RunStarted(_) => {}
@@ -322,7 +328,7 @@ impl View {
         match &*record.kind {
             "debate.completed" => {
                 (self.ended_at, self.last_end) = (Some(record.ts.clone()), (record.seq, None));
-                self.outcome = Some(Outcome::redacted(None));
+                (self.outcome, self.open_gate) = (Some(Outcome::redacted(None)), None);
             }
             "debate.resumed" => (self.paused, self.outcome, self.ended_at) = (false, None, None),
             "debate.paused" => self.paused = true,

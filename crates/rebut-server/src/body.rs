@@ -14,6 +14,7 @@ use std::{
     collections::HashSet,
     fmt::{self, Write},
     marker::PhantomData,
+    ops::RangeInclusive,
     time::Duration,
 };
 
@@ -164,6 +165,15 @@ pub fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, 
     let from_float = |float: f64| (float.fract() == 0.0 && (0.0..18_446_744_073_709_551_616.0).contains(&float)).then_some(float as u64);
     let whole = number.as_u64().or_else(|| number.as_f64().and_then(from_float));
     whole.map(Some).ok_or_else(|| D::Error::custom(format!("`{number}` is not a whole number from 0 on")))
+}
+
+/// The same within bounds, which the refusal names.
+pub fn within<'de, D: Deserializer<'de>>(deserializer: D, field: &str, bounds: RangeInclusive<u64>) -> Result<Option<u64>, D::Error> {
+    let number = whole(deserializer)?;
+    match number.filter(|number| !bounds.contains(number)) {
+        Some(number) => Err(D::Error::custom(format!("`{field}` is {} to {}, not {number}", bounds.start(), bounds.end()))),
+        None => Ok(number),
+    }
 }
 
 /// The same where it must be there.

@@ -1,12 +1,17 @@
 //! How a request becomes a debate, and what there is to choose from. Whoever starts the server knows the configuration; the server does not.
 
 use crate::{
-    body::{object, objects, whole},
+    body::{object, objects, whole, within},
     webhooks::Webhooks,
 };
-use rebut_engine::{DebateId, More, Start, budget::Caps, error::DeskError};
+use rebut_engine::{
+    DebateId, More, Start,
+    budget::{Caps, LONGEST_DEBATE},
+    error::DeskError,
+    gating::LONGEST_GATE,
+};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -194,12 +199,24 @@ pub struct NewLimits {
     /// Calls.
     #[serde(default, deserialize_with = "whole")]
     pub calls: Option<u64>,
-    /// Seconds.
-    #[serde(default, deserialize_with = "whole")]
+    /// Seconds for a whole run, from 1 on.
+    #[serde(default, deserialize_with = "seconds")]
+    #[schemars(range(min = 1, max = LONGEST_DEBATE))]
     pub seconds: Option<u64>,
-    /// Seconds a person may take to approve the result before the debate ends; without it nobody is asked.
-    #[serde(default, deserialize_with = "whole")]
+    /// Seconds a person may take to approve the result before the debate ends; without it, or with 0, nobody is asked. A debate that is gone
+    /// on with can be given more, not less.
+    #[serde(default, deserialize_with = "approval_seconds")]
+    #[schemars(range(max = LONGEST_GATE))]
     pub approval_seconds: Option<u64>,
+}
+
+/// No time at all is not no limit: whoever wants that of the server leaves it out.
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    within(deserializer, "seconds", 1..=LONGEST_DEBATE)
+}
+
+fn approval_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    within(deserializer, "approval_seconds", 0..=LONGEST_GATE)
 }
 
 impl From<NewLimits> for More {

@@ -119,7 +119,7 @@ impl Problem {
             TooLate::Decided(decision) => Self { decision: Some(decision), ..late },
             TooLate::Answered(answer) => Self { answer: Some(answer), ..late },
             TooLate::Ended(ending) => Self { ending: Some(ending), ..late },
-            TooLate::Begun => late,
+            TooLate::Begun | TooLate::ShowsOther { .. } => late,
             TooLate::Removed => Self { hint: Some("use a new `Idempotency-Key`".into()), ..late },
         }
     }

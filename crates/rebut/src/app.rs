@@ -94,6 +94,7 @@ impl App {
         Ok(match self.place.kept() {
             Kept::File(path) => Arc::new(SqliteStore::open(&path)?),
             Kept::Server(url) => {
+                self.config.server.check().map_err(CliError::usage)?;
                 let options = PostgresOptions { lease: Duration::from_secs(self.config.server.lease_seconds) };
                 Arc::new(PostgresStore::connect_with(&url, options).await?)
             }

@@ -9,7 +9,7 @@ use crate::{
 use rebut_engine::{
     More,
     agent::Agent,
-    budget::{ANSWER_TOKENS, Caps},
+    budget::{ANSWER_TOKENS, Caps, LONGEST_DEBATE},
     event::{Limits, Started},
     formats::Format,
     model::{Price, Usage},
@@ -91,7 +91,7 @@ pub fn go_on(view: &View, price: &dyn Fn(&str) -> Option<Price>) -> Option<Strin
             format!("--max-tokens {}", (used + left.tokens).max(caps.tokens.unwrap_or_default() + 1).next_multiple_of(1000))
         }
         Limit::Calls => format!("--max-calls {}", (left.made + left.calls).max(caps.calls.unwrap_or_default() + 1)),
-        Limit::Time => format!("--max-time {}", Span(2 * limits.debate_seconds.max(1))),
+        Limit::Time => format!("--max-time {}", Span(limits.debate_seconds.max(1).saturating_mul(2).min(LONGEST_DEBATE))),
     };
     Some(format!("rebut resume {} {flag}", short(view)))
 }
@@ -178,7 +178,11 @@ impl FromStr for Span {
             seconds = number.checked_mul(factor).and_then(|more| seconds.checked_add(more)).ok_or_else(wrong)?;
             rest = &rest[end + usize::from(unit.is_some())..];
         }
-        if (1..=31_536_000).contains(&seconds) { Ok(Self(seconds)) } else { Err(wrong()) }
+        match seconds {
+            1..=LONGEST_DEBATE => Ok(Self(seconds)),
+            0 => Err(wrong()),
+            _ => Err(format!("`{text}` is too long; at most {}", Self(LONGEST_DEBATE))),
+        }
     }
 }
 

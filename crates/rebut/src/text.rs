@@ -101,6 +101,12 @@ fn write_count(text: &mut String, view: &View, go_on: Option<&str>, paint: Paint
 fn write_open(text: &mut String, view: &View, paint: Paint) {
     if let Some(gate) = view.open_gate.as_ref().filter(|_| !view.paused) {
         let _ = writeln!(text, "{}  {}", paint.attention("WAITING"), gate_lines(gate, &short(view)));
+        if let Some(pending) = &gate.pending {
+            let _ = writeln!(text, "  what is to be approved:");
+            for line in for_people(&format!("{pending:#}")).lines() {
+                let _ = writeln!(text, "    {line}");
+            }
+        }
         return;
     }
     let word = if view.paused { "PAUSED" } else { "NOT ENDED" };

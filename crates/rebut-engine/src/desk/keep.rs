@@ -7,6 +7,7 @@ use crate::{
     debate::Steer,
     error::{DeskError, Halt},
     event::{Event, EventRedacted, ForkedFrom, Limits, RoundStarted, Started, TurnCompleted},
+    gating::LONGEST_GATE,
     journal::{Commit, Entry},
     memory::MemoryStore,
     model::Deltas,
@@ -68,15 +69,8 @@ impl Desk {
         check_heard(&view, &kept, &start)?;
         let usual = (format.limits)(&start.config);
         let debate_seconds = fork.more.debate_seconds.unwrap_or(usual.debate_seconds);
-        let start = Start {
-            limits: Some(Limits {
-                caps: fork.more.caps,
-                debate_seconds,
-                approval_seconds: fork.more.approval_seconds.unwrap_or(0),
-                ..usual
-            }),
-            ..start
-        };
+        let approval_seconds = approval_of(&fork, view.limits().map_or(0, |limits| limits.approval_seconds))?;
+        let start = Start { limits: Some(Limits { caps: fork.more.caps, debate_seconds, approval_seconds, ..usual }), ..start };
         let (started, models) = self.pin(format, start)?;
         let started =
             Started { marker: origin.marker.clone(), forked_from: Some(ForkedFrom { debate_id: id, at: fork.at.clone() }), ..started };
@@ -102,6 +96,8 @@ impl Desk {
         let journal = Arc::new(desk.inner.journal(id));
         let first = Entry::new(Place::default(), Event::DebateStarted(started.clone()));
         journal.append(vec![first], Commit::default()).await?;
+        // Whether the result was to be approved is what counted at the end.
+        journal.memory().limits = original.limits();
         let models = desk.open_all(&started);
         let (_keep, steer) = channel::channel(Steer::Run);
         let debate = desk.debate(id, started, models, journal.clone(), steer, Deltas::default(), Some(recording), true);
@@ -278,11 +274,35 @@ fn kept_steps(view: &View, at: &str) -> Result<Vec<String>, DeskError> {
     }
 }
 
+/// What a person was to approve is to be approved in a fork too, however that ended; only the time may be another.
+fn approval_of(fork: &Fork, before: u64) -> Result<u64, DeskError> {
+    match fork.more.approval_seconds {
+        Some(0) if before > 0 => {
+            let what = "the result of the debate that is forked waits for approval, and so does that of its fork; leave `approval_seconds` out, or set another time";
+            Err(DeskError::BadRequest(what.to_owned()))
+        }
+        asked => Ok(asked.unwrap_or(before.min(LONGEST_GATE))),
+    }
+}
+
 fn step_of(turn: &str) -> &str {
     turn.split_once('/').map_or(turn, |(step, _)| step)
 }
 
+/// Gates that a format has by its settings stay in a fork too.
+fn check_gates(origin: &Started, fork: &Fork) -> Result<(), DeskError> {
+    let names = |gates: Option<&Value>| gates.and_then(Value::as_array).cloned().unwrap_or_default();
+    let Some(kept) = fork.config.get("gates").map(|gates| names(Some(gates))) else { return Ok(()) };
+    match names(origin.config.get("gates")).into_iter().find(|gate| !kept.contains(gate)) {
+        Some(lost) => {
+            Err(DeskError::BadRequest(format!("a person was to approve what comes after {lost}, and so in a fork; keep it in `gates`")))
+        }
+        None => Ok(()),
+    }
+}
+
 fn changed_start(origin: &Started, fork: &Fork) -> Result<Start, DeskError> {
+    check_gates(origin, fork)?;
     let mut config = origin.config.clone();
     for (key, value) in &fork.config {
         if let Some(settings) = config.as_object_mut() {

@@ -36,11 +36,16 @@ use serde_json::Value;
 use std::{
     collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
 };
 use tokio::{
     sync::{Notify, watch as channel},
     task::AbortHandle,
+    time::Instant,
 };
+
+/// A debate whose run crashed is not found by those who look for debates to go on with for so long.
+const AFTER_A_CRASH: Duration = Duration::from_secs(300);
 
 /// Starts, resumes, watches, steers and keeps debates. Cheap to clone.
 #[derive(Clone)]
@@ -59,6 +64,8 @@ struct Inner {
     formats: &'static [Format],
     stream_deltas: bool,
     live: Mutex<HashMap<DebateId, Live>>,
+    /// Debates whose runs crashed here, and when.
+    crashed: Mutex<HashMap<DebateId, Instant>>,
     /// Who is told of what is appended.
     ears: Arc<Ears>,
     listening: std::sync::Once,
@@ -118,7 +125,7 @@ pub struct More {
     pub caps: Caps,
     /// Seconds for the whole run; 0 is no limit.
     pub debate_seconds: Option<u64>,
-    /// Seconds a person may take to approve the result; 0 is that nobody is asked.
+    /// Seconds a person may take to approve the result; never less than before, and a fork that asks for none keeps those of its origin.
     pub approval_seconds: Option<u64>,
 }
 
@@ -177,6 +184,7 @@ impl Desk {
                 formats: options.formats,
                 stream_deltas: options.stream_deltas,
                 live: Mutex::default(),
+                crashed: Mutex::default(),
                 ears: Arc::new(Ears::new(options.observer)),
                 listening: std::sync::Once::new(),
             }),
@@ -246,11 +254,14 @@ impl Desk {
         Ok(adopted)
     }
 
-    /// Debates that are recorded as running and that no living process runs, the oldest first, at most so many.
+    /// Debates that are recorded as running and that no living process runs, the oldest first, at most so many. One whose run crashed here
+    /// is left alone for a while: it would most likely crash again.
     pub async fn abandoned(&self, most: usize) -> Result<Vec<DebateId>, DeskError> {
         let mut abandoned = self.inner.store.abandoned(most).await?;
         let live = self.inner.live();
-        abandoned.retain(|id| !live.contains_key(id));
+        let mut crashed = self.inner.crashed();
+        crashed.retain(|_, when| when.elapsed() < AFTER_A_CRASH);
+        abandoned.retain(|id| !live.contains_key(id) && !crashed.contains_key(id));
         Ok(abandoned)
     }
 
@@ -306,6 +317,11 @@ impl Inner {
     fn live(&self) -> MutexGuard<'_, HashMap<DebateId, Live>> {
         // The map is whole between any two statements that hold the lock.
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn crashed(&self) -> MutexGuard<'_, HashMap<DebateId, Instant>> {
+        // The same holds for this one.
+        self.crashed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Every debate that runs or is watched here.

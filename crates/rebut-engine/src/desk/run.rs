@@ -10,6 +10,7 @@ use crate::{
     error::{DeskError, Halt, TooLate},
     event::{DebatePaused, DebateResumed, Event, Limits, Started},
     formats::Format,
+    gating::Shown,
     journal::{Commit, Entry, Journal},
     model::{Deltas, Fault, FaultKind, Model},
     outcome::{Ending, Outcome},
@@ -19,8 +20,10 @@ use crate::{
     store::{Claim, Durability, Status},
     view,
 };
+use futures_util::FutureExt;
 use std::{
     collections::BTreeSet,
+    panic::AssertUnwindSafe,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -185,7 +188,7 @@ impl Desk {
             }
         }
         let limits = start.limits.unwrap_or_else(|| (format.limits)(&start.config));
-        if let Some(problem) = limits.caps.problem() {
+        if let Some(problem) = limits.problem() {
             return Err(DeskError::BadRequest(problem));
         }
         let started = Started {
@@ -261,13 +264,17 @@ impl Desk {
         self.listen_elsewhere();
         // Its watchers learn that it runs here, and so will learn when it does not any more.
         self.inner.ears.tell(id);
-        let debate = self.debate(id, started, models, journal, steered, deltas, None, same_prompts);
+        let debate = self.debate(id, started, models, journal.clone(), steered, deltas, None, same_prompts);
         let leaving = Leaving { inner: self.inner.clone(), id };
         let spawned = tokio::spawn(async move {
             let end = end;
             let leaving = leaving;
+            let driven = AssertUnwindSafe(drive(format, debate)).catch_unwind();
             let result = tokio::select! {
-                result = drive(format, debate) => result,
+                result = driven => match result {
+                    Ok(result) => result,
+                    Err(panic) => leaving.crashed(&journal, panic).await,
+                },
                 // Whatever it still waits for, nobody would take it.
                 () = lost.notified() => Err(DeskError::Halted(Halt::TakenOver)),
             };
@@ -307,7 +314,8 @@ impl Desk {
             id,
             limits,
             budget: Budget::new(caps, closing_calls, spent),
-            ends_at: (seconds > 0 && recording.is_none()).then(|| Instant::now() + Duration::from_secs(seconds)),
+            // Journals of before may hold a time that never comes.
+            ends_at: Instant::now().checked_add(Duration::from_secs(seconds)).filter(|_| seconds > 0 && recording.is_none()),
             fence: Fence::new(&started.marker),
             started,
             journal,
@@ -333,12 +341,19 @@ fn is_name(name: &str) -> bool {
     (1..=LONGEST_NAME).contains(&name.chars().count()) && !name.chars().any(|c| "/#·\n".contains(c) || is_hostile(c))
 }
 
-/// The limits after a resume, if they change.
+/// The limits after a resume, if they change. What a person was to approve stays so: they can be given more time, not less.
 fn new_limits(before: Limits, more: More) -> Result<Option<Limits>, DeskError> {
     let seconds = more.debate_seconds.unwrap_or(before.debate_seconds);
     let approval_seconds = more.approval_seconds.unwrap_or(before.approval_seconds);
+    if approval_seconds < before.approval_seconds {
+        return Err(DeskError::BadRequest(format!(
+            "its result waits {0} seconds for approval; a resume can give it more, not {approval_seconds}",
+            before.approval_seconds
+        )));
+    }
     let limits = Limits { caps: more.caps.or(before.caps), debate_seconds: seconds, approval_seconds, ..before };
-    match limits.caps.problem() {
+    // Journals of before may hold more than is allowed now; they go on as they are.
+    match limits.problem().filter(|_| limits != before) {
         Some(problem) => Err(DeskError::BadRequest(problem)),
         None => Ok((limits != before).then_some(limits)),
     }
@@ -427,19 +442,27 @@ const RESULT: &str = "result";
 
 /// Runs a format to its result. Where the debate asks for it, a person approves what others would use.
 pub(super) async fn approved(format: &'static Format, debate: &Debate) -> Result<Outcome, Halt> {
-    let outcome = (format.run)(debate).await?;
+    let outcome = with_voices(debate, (format.run)(debate).await?);
     let seconds = debate.limits.approval_seconds;
-    if seconds > 0 && outcome.outcome.exit_code() == 0 {
-        debate.gate(RESULT, &outcome.summary, Some(Duration::from_secs(seconds))).await?;
+    let wait = (seconds > 0).then(|| Duration::from_secs(seconds));
+    // Whatever the limits say now, what a person was asked stays asked.
+    if (wait.is_some() || debate.was_opened(RESULT)) && outcome.outcome.exit_code() == 0 {
+        let pending = serde_json::to_value(&outcome).map_err(|error| Halt::Broken(error.to_string()))?;
+        debate.gate(RESULT, Shown { summary: outcome.summary.clone(), pending }, wait).await?;
     }
     Ok(outcome)
+}
+
+/// An outcome with who was missing and who answered for others.
+fn with_voices(debate: &Debate, outcome: Outcome) -> Outcome {
+    Outcome { degraded: debate.absences(), substituted: debate.substitutions(), ..outcome }
 }
 
 /// The outcome behind a result. Pauses and broken journals have none.
 pub(super) fn ending(debate: &Debate, result: Result<Outcome, Halt>) -> Result<Outcome, Halt> {
     let absences = debate.absences();
     let (ending, summary) = match result {
-        Ok(outcome) => return Ok(Outcome { degraded: absences, substituted: debate.substitutions(), ..outcome }),
+        Ok(outcome) => return Ok(with_voices(debate, outcome)),
         Err(Halt::NoQuorum { step, answered, needed, absent }) => {
             let no_model = !absent.is_empty()
                 && absent.iter().all(|absence| matches!(absence.reason, FaultKind::Auth | FaultKind::NotFound | FaultKind::Unavailable));
@@ -450,7 +473,7 @@ pub(super) fn ending(debate: &Debate, result: Result<Outcome, Halt>) -> Result<O
         Err(Halt::Rejected { gate, by, reason }) => (Ending::Rejected, format!("gate {gate} rejected by {by}{}", because(&reason))),
         Err(Halt::Stopped(stop)) => return Ok(Outcome::stopped(stop, absences)),
         Err(Halt::Broken(problem)) => (Ending::Failed, problem),
-        Err(halt @ (Halt::Paused | Halt::TakenOver | Halt::TooLate(_) | Halt::Store(_))) => return Err(halt),
+        Err(halt @ (Halt::Paused | Halt::Crashed(_) | Halt::TakenOver | Halt::TooLate(_) | Halt::Store(_))) => return Err(halt),
     };
     Ok(Outcome::without_result(ending, summary, absences))
 }

@@ -6,9 +6,10 @@ use super::{
 };
 use crate::{
     DebateId,
-    debate::{Steer, undecided},
+    debate::Steer,
     error::{DeskError, Halt, TooLate},
     event::{Event, GateDecided, HumanAnswered, HumanCancelled, HumanMarked, HumanNoted, HumanPaused},
+    gating::{NOBODY, in_time, undecided},
     journal::{Commit, Entry, Journal, Memory},
     outcome::{Ending, Outcome},
     record::{Hash, Place},
@@ -20,8 +21,8 @@ use std::{
     time::Duration,
 };
 
-/// Longest time to give up debates that were cut off.
-const GIVING_UP: Duration = Duration::from_secs(3);
+/// Longest time to give up debates that were cut off, or whose run crashed.
+pub(super) const GIVING_UP: Duration = Duration::from_secs(3);
 
 /// The most bytes of a note: every agent of the next round reads it.
 const LONGEST_NOTE: usize = 64 << 10;
@@ -47,23 +48,34 @@ impl Desk {
         self.append_human(&journal, note, Commit { unless: Some(Box::new(ended)), ..Commit::default() }).await
     }
 
-    /// Decides a gate. There is exactly one decision, the first that is recorded; any other comes [too late](DeskError::TooLate). `seen` is the
-    /// hash of what was looked at, if the decision is to hold for that only.
+    /// Decides a gate. There is exactly one decision, the first that is recorded, and none after the gate's time or the debate's end; any
+    /// other comes [too late](DeskError::TooLate). `seen` is the hash of what was looked at, if the decision is to hold for that only.
     pub async fn decide(&self, id: DebateId, decision: GateDecided, seen: Option<Hash>) -> Result<(), DeskError> {
-        let journal = self.open(id).await?;
-        let gate = journal.memory().gates.get(&decision.gate).cloned();
-        let Some(gate) = gate else {
-            return Err(DeskError::WrongState(format!("debate {} has no open gate `{}`", id.short(), decision.gate)));
-        };
-        let shown = gate.opened.map(|opened| opened.content);
-        if gate.decided.is_none() && seen.is_some() && seen != shown {
-            return Err(DeskError::WrongState(format!(
-                "gate `{}` shows something else than what was looked at; look again",
-                decision.gate
-            )));
+        if NOBODY.contains(&decision.by.as_str()) {
+            return Err(DeskError::BadRequest(format!("`{}` stands for nobody in a journal; decide under another name", decision.by)));
         }
-        let commit = undecided(&decision.gate);
-        self.append_human(&journal, Event::GateDecided(Box::new(decision)), commit).await
+        let journal = self.open(id).await?;
+        let (known, ended) = {
+            let memory = journal.memory();
+            (memory.gates.contains_key(&decision.gate), ended(&memory))
+        };
+        match ended {
+            None if !known => return Err(DeskError::WrongState(format!("debate {} has no open gate `{}`", id.short(), decision.gate))),
+            Some(what) if !known => return Err(DeskError::TooLate { debate: id, what }),
+            _ => {}
+        }
+        let commit = in_time(&decision.gate, seen, self.inner.clock.clone());
+        match self.append_human(&journal, Event::GateDecided(Box::new(decision)), commit).await {
+            Err(DeskError::TooLate { what: TooLate::Decided(late), .. }) if late.is_timeout() => self.close_gate(&journal, *late).await,
+            decided => decided,
+        }
+    }
+
+    /// Records that nobody decided a gate in time, where the timer has not, and says so: its process may be gone, or the debate paused.
+    async fn close_gate(&self, journal: &Journal, late: GateDecided) -> Result<(), DeskError> {
+        let commit = undecided(&late.gate);
+        self.append_human(journal, Event::GateDecided(Box::new(late.clone())), commit).await?;
+        Err(DeskError::TooLate { debate: journal.debate(), what: TooLate::Decided(Box::new(late)) })
     }
 
     /// Records a person's choice after a contested end.

@@ -1,12 +1,22 @@
 //! Watching: the journal's tail, live or afterwards, from any event on.
 
-use super::{Desk, Inner};
-use crate::{DebateId, error::DeskError, journal::Entry, observing::Observer, record::Record};
+use super::{Desk, Inner, run::leave, steer::GIVING_UP};
+use crate::{
+    DebateId,
+    clean::on_one_line,
+    error::{DeskError, Halt},
+    journal::{Entry, Journal},
+    observing::Observer,
+    record::Record,
+};
+use futures_util::FutureExt;
 use std::{
+    any::Any,
     collections::{HashMap, VecDeque},
+    panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use tokio::sync::watch as channel;
+use tokio::{sync::watch as channel, time::Instant};
 
 /// The events of one debate, one after the other, until it ends or is left; until it ends, for whoever [waits out pauses](Watch::through_pauses).
 pub struct Watch {
@@ -109,6 +119,19 @@ impl Ears {
 pub(super) struct Leaving {
     pub(super) inner: Arc<Inner>,
     pub(super) id: DebateId,
+}
+
+impl Leaving {
+    /// Gives up a debate whose run crashed, so that nobody takes it for one that is run here, and remembers that it did. Why it ended.
+    pub(super) async fn crashed<T>(&self, journal: &Journal, panic: Box<dyn Any + Send>) -> Result<T, DeskError> {
+        let said = panic.downcast::<String>().map(|words| *words);
+        let said = said.or_else(|panic| panic.downcast::<&str>().map(|words| (*words).to_owned()));
+        let words = said.unwrap_or_else(|_| "nobody knows why".to_owned());
+        self.inner.crashed().insert(self.id, Instant::now());
+        // Where it cannot be given up, perhaps because its store is what crashed, its claim ends with this process.
+        let _ = tokio::time::timeout(GIVING_UP, AssertUnwindSafe(leave(journal)).catch_unwind()).await;
+        Err(DeskError::Halted(Halt::Crashed(on_one_line(&words))))
+    }
 }
 
 impl Drop for Leaving {

@@ -2,7 +2,7 @@
 
 use crate::{
     DebateId,
-    event::{HumanAnswered, HumanMarked},
+    event::{GateOpened, HumanAnswered, HumanMarked},
     family::families,
     formats::{Shortfall, arms::ArmResult, decide::result::DebateResult, weights::Weights},
     outcome::{Absence, Ending, Substitution},
@@ -39,6 +39,9 @@ pub struct Document {
     pub result: Value,
     /// How firmly a decision stands; null where nothing was decided.
     pub robustness: Option<Robustness>,
+    /// The gate at which it waits, with what is to be approved; left out where it waits at none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_gate: Option<GateOpened>,
     /// What it cost.
     pub usage: Spent,
     /// Whether the built-in rehearsal spoke instead of models.
@@ -76,6 +79,7 @@ pub fn document(view: &View) -> Option<Document> {
         families: families(&view.voices()),
         result: outcome.map(|outcome| outcome.result.clone()).unwrap_or_default(),
         robustness: robustness(view),
+        open_gate: view.open_gate.clone(),
         usage: view.spent(),
         rehearsal: started.rehearsal,
         answer: view.answer.clone(),

@@ -2,7 +2,7 @@
 
 use crate::{
     agent::Agent,
-    clean::{for_markdown, for_people, on_one_line},
+    clean::{as_code, for_markdown, for_people, on_one_line},
     event::{Position, Verdict},
     family::only_family,
     formats::{
@@ -28,6 +28,7 @@ pub fn transcript(view: &View) -> String {
     if let Some(reading) = Format::of(view).and_then(|format| format.reading) {
         text.push_str((reading.transcript)(view).trim_start());
         write_ends(&mut text, view, &[]);
+        write_waiting(&mut text, view);
         return text;
     }
     let options = choices(view);
@@ -52,7 +53,17 @@ pub fn transcript(view: &View) -> String {
         write_round(&mut text, round);
     }
     write_outcome(&mut text, view, &options);
+    write_waiting(&mut text, view);
     text
+}
+
+/// What a person is shown at the gate where the debate waits.
+fn write_waiting(text: &mut String, view: &View) {
+    let Some(gate) = &view.open_gate else { return };
+    let _ = writeln!(text, "\n## WAITING\n\nfor a person at the gate `{}`: {}", on_one_line(&gate.gate), by_lines(&gate.summary));
+    if let Some(pending) = &gate.pending {
+        let _ = writeln!(text, "\n{}", as_code("json", &format!("{pending:#}")));
+    }
 }
 
 /// The list of who takes part: name, what each is there for, model.

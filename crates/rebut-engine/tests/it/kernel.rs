@@ -9,6 +9,7 @@ use rebut_engine::{
     error::{DeskError, Halt, TooLate},
     event::{Event, GateDecided, Limits, Started},
     formats::{FORMATS, Format, Run, decide::replies::OptionDraft},
+    gating::Shown,
     memory::MemoryStore,
     model::{Answer, Fault, Model, Models, Request},
     outcome::{Ending, Outcome},
@@ -457,7 +458,7 @@ const ALL: &[Format] = &[
 ];
 
 async fn gated(debate: &Debate) -> Result<Outcome, Halt> {
-    let decided = debate.gate("release", "ship it?", Some(Duration::from_secs(1800))).await?;
+    let decided = debate.gate("release", Shown::words("ship it?"), Some(Duration::from_secs(1800))).await?;
     Ok(Outcome::without_result(Ending::Completed, format!("approved by {}", decided.by), Vec::new()))
 }
 

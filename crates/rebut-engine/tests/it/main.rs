@@ -3,6 +3,7 @@
 mod approval;
 mod audits;
 mod cases;
+mod crashing;
 mod evaluate;
 mod example;
 mod hearing;

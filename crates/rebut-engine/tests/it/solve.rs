@@ -1,8 +1,9 @@
 //! What cases cannot show of solve: every subset of phases, hidden tests that nobody is told, and gates that people decide.
 
 use rebut_engine::{
-    Desk, DeskOptions, Start,
+    Desk, DeskOptions, Fork, Start,
     agent::Role,
+    error::DeskError,
     event::{Event, GateDecided},
     formats::solve::{Config, Phase, SolveResult},
     memory::MemoryStore,
@@ -15,6 +16,7 @@ use rebut_testkit::{cases::Case, clock::SimulatedClock, toy_sandbox::ToySandbox}
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeMap,
     path::Path,
     sync::{Arc, Mutex},
 };
@@ -115,6 +117,8 @@ async fn a_person_decides_at_a_gate() {
             }
         };
         assert!(opened.summary.contains("given tests 2 of 2 hold"), "{}", opened.summary);
+        let code = opened.pending.as_ref().and_then(|pending| pending["candidates"][0]["code"].as_str());
+        assert!(code.is_some_and(|code| !code.is_empty()), "the code itself is shown: {:?}", opened.pending);
         let decision =
             |approved, by: &str| GateDecided { gate: opened.gate.clone(), approved, by: by.to_owned(), reason: "seen".to_owned() };
         desk.decide(id, decision(approved, "somebody"), Some(opened.content)).await.expect("decided");
@@ -122,6 +126,11 @@ async fn a_person_decides_at_a_gate() {
         assert_eq!(outcome.outcome, ending, "{}", outcome.summary);
         let again = desk.decide(id, decision(!approved, "somebody else"), None).await;
         assert!(again.is_err(), "a gate is decided once");
+        let ungated = BTreeMap::from([("gates".to_owned(), json!([]))]);
+        let fork = |config| Fork { at: "end".to_owned(), config, ..Fork::default() };
+        assert!(matches!(desk.fork(id, fork(ungated)).await, Err(DeskError::BadRequest(_))), "nor does a fork lose it");
+        let forked = desk.fork(id, fork(BTreeMap::new())).await.expect("it forks").outcome().await.expect("an end");
+        assert_eq!(forked.outcome, Ending::Rejected, "a fork asks again, and here nobody answers");
         assert!(store.load(id, 0).await.expect("a journal").len() > 5);
     }
 }

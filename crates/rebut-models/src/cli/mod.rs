@@ -165,8 +165,8 @@ impl Cli {
         let idle = self.data.idle_s.unwrap_or(120);
         Limits {
             total,
-            idle: if idle == 0 { total } else { Duration::from_secs(idle) },
-            grace: Duration::from_millis(self.data.grace_ms.unwrap_or(5000)),
+            idle: if idle == 0 { total } else { Duration::from_secs(idle).min(total) },
+            grace: Duration::from_millis(self.data.grace_ms.unwrap_or(5000)).min(total),
         }
     }
 

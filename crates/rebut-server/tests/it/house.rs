@@ -1,12 +1,16 @@
 //! A server in its house: a desk over memory with scripted models, two owners with a key of each role, a front.
 
 use crate::wire::{Answer, Connection, request, send};
+use jiff::{SignedDuration, Timestamp};
 use rebut_engine::{
-    DebateId, Desk, DeskOptions, Start,
+    DebateId, Desk, DeskOptions, More, Start,
     agent::Agent,
+    clock::{Clock, SystemClock},
     debate::Debate,
     error::Halt,
+    event::Limits,
     formats::{FORMATS, Format, Run},
+    gating::Shown,
     memory::MemoryStore,
     model::{Answer as Said, Fault, Model, Models, Request},
     observing::Observer,
@@ -24,7 +28,10 @@ use serde_json::{Value, json};
 use std::{
     net::SocketAddr,
     path::Path,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, Ordering},
+    },
     time::Duration,
 };
 use tokio::{
@@ -38,14 +45,36 @@ const ALL: &[Format] = &[FORMATS[0], Format { name: "gated", run: |debate| -> Ru
 
 async fn gated(debate: &Debate) -> Result<Outcome, Halt> {
     let outcome = (FORMATS[0].run)(debate).await?;
-    debate.gate("release", "ship it?", Some(Duration::from_secs(1800))).await?;
+    debate.gate("release", Shown::words("ship it?"), Some(Duration::from_secs(1800))).await?;
     Ok(outcome)
+}
+
+/// The machine's clock, which a test can put forward for whoever looks at it.
+#[derive(Default)]
+pub struct Ahead(AtomicI64);
+
+impl Ahead {
+    pub fn go_ahead(&self, seconds: i64) {
+        self.0.fetch_add(seconds, Ordering::SeqCst);
+    }
+}
+
+#[async_trait::async_trait]
+impl Clock for Ahead {
+    fn now(&self) -> Timestamp {
+        SystemClock.now() + SignedDuration::from_secs(self.0.load(Ordering::SeqCst))
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        SystemClock.sleep(duration).await;
+    }
 }
 
 /// A server that runs.
 pub struct House {
     pub at: SocketAddr,
     pub desk: Desk,
+    pub clock: Arc<Ahead>,
     pub inbox: Arc<Waiting>,
     pub keys: Keys,
     stop: Option<oneshot::Sender<()>>,
@@ -107,7 +136,9 @@ impl House {
     pub async fn of(start: Start, model: Arc<dyn Model>, settings: Settings) -> Self {
         let metrics = Arc::new(Metrics::default());
         let observer: Option<Arc<dyn Observer>> = Some(metrics.clone());
-        let options = DeskOptions { seal: Some(seal()), formats: ALL, stream_deltas: true, observer, ..DeskOptions::default() };
+        let clock: Arc<Ahead> = Arc::default();
+        let options =
+            DeskOptions { clock: clock.clone(), seal: Some(seal()), formats: ALL, stream_deltas: true, observer, ..DeskOptions::default() };
         let desk = Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(Everybody(model)), options);
         let inbox = Arc::new(Waiting::default());
         let settings = Settings { trusted: vec![seal().public().to_owned()], ..settings };
@@ -122,7 +153,7 @@ impl House {
             let _ = told.await;
         };
         let served = tokio::spawn(serve(listener, Arc::new(server), told(stopped), told(is_drained)));
-        Self { at, desk, inbox, keys, stop: Some(stop), drained: Some(drained), served }
+        Self { at, desk, clock, inbox, keys, stop: Some(stop), drained: Some(drained), served }
     }
 
     /// Takes a key away, or gives it another role.
@@ -183,7 +214,12 @@ impl House {
 
     /// Starts a debate of alice's in that format.
     pub async fn begin(&self, format: &str) -> DebateId {
-        let begun = self.ask("alice-admin", "POST", "/v1/debates", &json!({ "format": format })).await;
+        self.begin_with(&json!({ "format": format })).await
+    }
+
+    /// Starts a debate of alice's.
+    pub async fn begin_with(&self, asked: &Value) -> DebateId {
+        let begun = self.ask("alice-admin", "POST", "/v1/debates", asked).await;
         assert_eq!(begun.status, 202, "{}", begun.body);
         begun.json()["id"].as_str().expect("an id").parse().expect("an id")
     }
@@ -191,16 +227,26 @@ impl House {
     /// Starts one that waits at its gate.
     pub async fn begin_gated(&self) -> DebateId {
         let id = self.begin("gated").await;
+        self.opened(id).await;
+        id
+    }
+
+    /// Waits until a debate waits at a gate.
+    pub async fn opened(&self, id: DebateId) {
         let mut watch = self.desk.watch(id, 0).await.expect("a watch");
         while watch.next().await.expect("readable").expect("more").kind != "gate.opened" {}
-        id
+    }
+
+    /// Waits until a debate ended or was left.
+    pub async fn over(&self, id: DebateId) {
+        let mut watch = self.desk.watch(id, 0).await.expect("a watch");
+        while watch.next().await.expect("readable").is_some() {}
     }
 
     /// Runs one to its end.
     pub async fn run(&self) -> DebateId {
         let id = self.begin("decide").await;
-        let mut watch = self.desk.watch(id, 0).await.expect("a watch");
-        while watch.next().await.expect("readable").is_some() {}
+        self.over(id).await;
         id
     }
 }
@@ -225,7 +271,10 @@ struct Prepared {
 #[async_trait::async_trait]
 impl Front for Prepared {
     async fn prepare(&self, asked: NewDebate, by: &str) -> Result<Start, Refusal> {
-        let mut start = Start { format: asked.format, initiated_by: by.to_owned(), ..self.start.clone() };
+        let More { caps, approval_seconds, debate_seconds } = asked.limits.into();
+        let approval_seconds = approval_seconds.unwrap_or_default();
+        let limits = Limits { caps, approval_seconds, debate_seconds: debate_seconds.unwrap_or_default(), ..Limits::default() };
+        let mut start = Start { format: asked.format, initiated_by: by.to_owned(), limits: Some(limits), ..self.start.clone() };
         for (field, value) in asked.input {
             start.input[field] = value;
         }

@@ -3,6 +3,7 @@
 mod creating;
 mod cycle;
 mod document;
+mod gates;
 mod house;
 mod limits;
 mod owners;

@@ -45,7 +45,8 @@ pub async fn gates(global: &GlobalArgs, args: JsonArg) -> Result<u8, CliError> {
     let paint = Paint::stdout(global.color);
     for (session, gate) in &open {
         let (id, topic) = (session.id.short().to_string(), on_one_line(&session.topic));
-        output::print(&format!("{}  {}\n  waits {}\n", paint.strong(&id), shortened(&topic, 70), text::gate_lines(gate, &id)))?;
+        let waits = text::gate_lines(gate, &id);
+        output::print(&format!("{}  {}\n  waits {waits}\n  see it    rebut show {id}\n", paint.strong(&id), shortened(&topic, 70)))?;
     }
     Ok(0)
 }
@@ -55,7 +56,9 @@ pub async fn decide(global: &GlobalArgs, args: GateArgs, approved: bool) -> Resu
     let debates = Debates::open(&App::open(global, &[])?).await?;
     let id = debates.find(&args.id.id).await?;
     let Some(open) = debates.open_gate(id).await? else {
-        let message = format!("debate {} waits at no gate", id.short());
+        let outcome = debates.view(id).await?.outcome;
+        let ended = outcome.map(|outcome| format!("; it has already ended: {}", outcome.outcome.as_str())).unwrap_or_default();
+        let message = format!("debate {} waits at no gate{ended}", id.short());
         return Err(CliError::usage(message).hint("`rebut show ID` tells where it stands"));
     };
     debates.decide(id, &open, approved, args.reason).await?;

@@ -3,6 +3,7 @@
 use crate::{error::CliError, place::Place, replacing::replace_private};
 use rebut_engine::{
     clean::{is_hostile, on_one_line},
+    gating::NOBODY,
     record::encode_hex,
     seal::Seal,
 };
@@ -42,6 +43,10 @@ impl Keyring {
     pub fn add(&self, name: &str, owner: &str, role: Role) -> Result<String, CliError> {
         check_word("a key's name", name)?;
         check_word("an owner's name", owner)?;
+        if NOBODY.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
+            let message = format!("`{name}` cannot be a key's name: journals say it where nobody decided");
+            return Err(CliError::usage(message).hint("choose another name"));
+        }
         let secret = Seal::new_secret().map_err(|error| CliError::failed(format!("no randomness for a key: {error}")))?;
         let token = format!("rebut_{}", encode_hex(&secret));
         self.change(|keys| {

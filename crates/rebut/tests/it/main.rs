@@ -14,6 +14,7 @@ mod endpoint;
 mod evaluate;
 mod examples;
 mod following;
+mod gates;
 mod git;
 mod hook;
 mod hostile;

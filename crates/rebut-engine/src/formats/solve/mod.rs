@@ -193,7 +193,7 @@ async fn close(
         hook(debate, case, ledger, phase, argv).await?;
     }
     let wait = case.config.gates.contains(&phase).then(|| Duration::from_secs(60 * case.config.gate_minutes));
-    debate.gate(&format!("after {}", phase.name()), &reading::so_far(case, ledger), wait).await?;
+    debate.gate(&format!("after {}", phase.name()), reading::so_far(case, ledger), wait).await?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use super::{
     Config, Phase,
     asking::Case,
-    candidates::Attack,
+    candidates::{Attack, Candidate},
     evidence::held_words,
     ledger::{HookRun, Ledger, many},
     result::{CandidateResult, Proof, SolveResult, given_words},
@@ -13,12 +13,14 @@ use crate::{
     event::Started,
     facts::TestCount,
     formats::{Reading, Shortfall, ending_word},
+    gating::Shown,
     outcome::Outcome,
     report::write_panel,
     view::{TurnState, View},
     wisdom::Search,
 };
 use serde::Deserialize;
+use serde_json::json;
 use std::fmt::Write;
 
 /// How solve debates are read.
@@ -43,8 +45,17 @@ fn result_of(view: &View) -> Option<SolveResult> {
     SolveResult::deserialize(&view.outcome.as_ref()?.result).ok()
 }
 
-/// Where the candidates stand, for a person at a gate.
-pub(super) fn so_far(case: &Case, ledger: &Ledger) -> String {
+/// Where the candidates stand, for a person at a gate: in words, and the code of each.
+pub(super) fn so_far(case: &Case, ledger: &Ledger) -> Shown {
+    let code = |one: &Candidate| json!({"label": one.label, "version": one.version, "approach": one.approach, "code": one.code});
+    let pending = json!({
+        "candidates": ledger.candidates.iter().map(code).collect::<Vec<_>>(),
+        "chosen": ledger.choice.as_ref().and_then(|choice| ledger.of(&choice.owner)).map(|one| &one.label),
+    });
+    Shown { summary: words_so_far(case, ledger), pending }
+}
+
+fn words_so_far(case: &Case, ledger: &Ledger) -> String {
     let mut text = ledger.phases.last().map(|phase| format!("{}: {}", phase.phase, phase.happened)).unwrap_or_default();
     for one in &ledger.candidates {
         let open = one.open_attacks().count();
