@@ -12,13 +12,14 @@ use rebut_engine::{
     agent::Agent,
     error::DeskError,
     event::{ForkedFrom, GateOpened, Limits},
+    formats::FORMATS,
     outcome::{Ending, Outcome},
     record::Hash,
     report::{Document, document},
     store::{Filter, Listed, Session, Status},
     view::{Spent, View},
 };
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -128,6 +129,7 @@ pub struct ListQuery {
     /// Only of this status.
     status: Option<Status>,
     /// Only of this format.
+    #[schemars(schema_with = "format_schema")]
     format: Option<String>,
     /// Only with these words in the topic.
     q: Option<String>,
@@ -140,6 +142,12 @@ pub struct ListQuery {
     /// The `next` of the page before.
     #[schemars(regex(pattern = CURSOR))]
     cursor: Option<String>,
+}
+
+/// A format's name, as it is in the table.
+fn format_schema(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    json_schema!({ "type": "string", "enum": names, "description": "Only of this format." })
 }
 
 /// Starts a debate. A key of idempotency makes the id, so that it is known whatever happens.

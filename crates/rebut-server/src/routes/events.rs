@@ -29,6 +29,7 @@ const PASSING: [&str; 5] = ["turn.delta", "turn.snapshot", "lagged", "shutdown",
 #[serde(deny_unknown_fields, default)]
 pub struct EventsQuery {
     /// Only those after this number.
+    #[schemars(range(max = u64::MAX))]
     after: u64,
     /// Only these types, with commas between them.
     #[schemars(schema_with = "types_schema")]
@@ -56,6 +57,7 @@ enum Until {
 #[serde(deny_unknown_fields, default)]
 pub struct WsQuery {
     /// Only those after this number.
+    #[schemars(range(max = u64::MAX))]
     after: u64,
     /// Only these types, with commas between them.
     #[schemars(schema_with = "types_schema")]
