@@ -25,6 +25,8 @@ pub struct Tail {
     deltas: Option<broadcast::Receiver<Delta>>,
     /// Answers that were being written when it began to listen, not shown yet.
     so_far: VecDeque<Delta>,
+    /// The last event, while something is told that comes before it.
+    held: Option<Record>,
     /// The kinds that are wanted; all if not given.
     types: Option<BTreeSet<String>>,
     stopping: watch::Receiver<bool>,
@@ -99,8 +101,19 @@ impl Tail {
     /// What comes after a watch's beginning.
     pub fn new(server: Arc<Shared>, id: DebateId, key: Key, watch: Watch, types: Option<BTreeSet<String>>, place: Place) -> Self {
         let stopping = server.stopping.clone();
-        let mut tail =
-            Self { server, id, key, watch, deltas: None, so_far: VecDeque::new(), types, stopping, is_over: false, _place: place };
+        let mut tail = Self {
+            server,
+            id,
+            key,
+            watch,
+            deltas: None,
+            so_far: VecDeque::new(),
+            held: None,
+            types,
+            stopping,
+            is_over: false,
+            _place: place,
+        };
         tail.listen();
         tail
     }
@@ -121,6 +134,12 @@ impl Tail {
                     shown => return shown,
                 }
             }
+            if let Some(record) = self.held.take() {
+                match self.event(record) {
+                    None => continue,
+                    shown => return shown,
+                }
+            }
             // Behind the end of a debate there is nothing that is still being written.
             let is_written = !self.watch.is_over();
             tokio::select! {
@@ -128,8 +147,10 @@ impl Tail {
                 () = sent_away(&mut self.stopping, &self.server.keys, &self.key) => {}
                 record = self.watch.next() => match record {
                     Ok(Some(record)) => {
-                        if let Some(shown) = self.event(record) {
-                            return Some(shown);
+                        let missed = if self.watch.is_over() { self.missed() } else { None };
+                        self.held = Some(record);
+                        if missed.is_some() {
+                            return missed;
                         }
                     }
                     Ok(None) => self.is_over = true,
@@ -170,6 +191,14 @@ impl Tail {
             }
         };
         self.passing(passing)
+    }
+
+    /// That pieces were missed of which nobody was told: behind the last event it would be too late.
+    fn missed(&mut self) -> Option<Shown> {
+        match self.deltas.as_mut()?.try_recv() {
+            Err(broadcast::error::TryRecvError::Lagged(missed)) => self.delta(Err(broadcast::error::RecvError::Lagged(missed))),
+            _ => None,
+        }
     }
 
     fn passing(&self, passing: Passing) -> Option<Shown> {
