@@ -1,8 +1,12 @@
-//! A clock that follows tokio's own: under paused time, hours pass in an instant and every run sees the same times.
+//! Clocks for tests: one that follows tokio's own, so that under paused time hours pass in an instant and every run sees the same times; and
+//! the machine's own, which can be put forward.
 
 use jiff::{SignedDuration, Timestamp};
-use rebut_engine::clock::Clock;
-use std::time::Duration;
+use rebut_engine::clock::{Clock, SystemClock};
+use std::{
+    sync::atomic::{AtomicI64, Ordering},
+    time::Duration,
+};
 use tokio::time::Instant;
 
 /// Simulated time, starting at the same moment in every run.
@@ -33,5 +37,27 @@ impl Clock for SimulatedClock {
 
     async fn sleep(&self, duration: Duration) {
         tokio::time::sleep(duration).await;
+    }
+}
+
+/// The machine's clock, which a test can put forward for whoever looks at it.
+#[derive(Default)]
+pub struct AheadClock(AtomicI64);
+
+impl AheadClock {
+    /// Puts it forward.
+    pub fn go_ahead(&self, seconds: i64) {
+        self.0.fetch_add(seconds, Ordering::SeqCst);
+    }
+}
+
+#[async_trait::async_trait]
+impl Clock for AheadClock {
+    fn now(&self) -> Timestamp {
+        SystemClock.now() + SignedDuration::from_secs(self.0.load(Ordering::SeqCst))
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        SystemClock.sleep(duration).await;
     }
 }

@@ -1,11 +1,9 @@
 //! A server in its house: a desk over memory with scripted models, two owners with a key of each role, a front.
 
 use crate::wire::{Answer, Connection, request, send};
-use jiff::{SignedDuration, Timestamp};
 use rebut_engine::{
     DebateId, Desk, DeskOptions, More, Start,
     agent::Agent,
-    clock::{Clock, SystemClock},
     debate::Debate,
     error::Halt,
     event::Limits,
@@ -23,15 +21,12 @@ use rebut_server::{
     keys::{Key, Keys, Role, digest},
     serve,
 };
-use rebut_testkit::cases::Case;
+use rebut_testkit::{cases::Case, clock::AheadClock};
 use serde_json::{Value, json};
 use std::{
     net::SocketAddr,
     path::Path,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicI64, Ordering},
-    },
+    sync::{Arc, Mutex},
     time::Duration,
 };
 use tokio::{
@@ -49,32 +44,11 @@ async fn gated(debate: &Debate) -> Result<Outcome, Halt> {
     Ok(outcome)
 }
 
-/// The machine's clock, which a test can put forward for whoever looks at it.
-#[derive(Default)]
-pub struct Ahead(AtomicI64);
-
-impl Ahead {
-    pub fn go_ahead(&self, seconds: i64) {
-        self.0.fetch_add(seconds, Ordering::SeqCst);
-    }
-}
-
-#[async_trait::async_trait]
-impl Clock for Ahead {
-    fn now(&self) -> Timestamp {
-        SystemClock.now() + SignedDuration::from_secs(self.0.load(Ordering::SeqCst))
-    }
-
-    async fn sleep(&self, duration: Duration) {
-        SystemClock.sleep(duration).await;
-    }
-}
-
 /// A server that runs.
 pub struct House {
     pub at: SocketAddr,
     pub desk: Desk,
-    pub clock: Arc<Ahead>,
+    pub clock: Arc<AheadClock>,
     pub inbox: Arc<Waiting>,
     pub keys: Keys,
     stop: Option<oneshot::Sender<()>>,
@@ -136,7 +110,7 @@ impl House {
     pub async fn of(start: Start, model: Arc<dyn Model>, settings: Settings) -> Self {
         let metrics = Arc::new(Metrics::default());
         let observer: Option<Arc<dyn Observer>> = Some(metrics.clone());
-        let clock: Arc<Ahead> = Arc::default();
+        let clock: Arc<AheadClock> = Arc::default();
         let options =
             DeskOptions { clock: clock.clone(), seal: Some(seal()), formats: ALL, stream_deltas: true, observer, ..DeskOptions::default() };
         let desk = Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(Everybody(model)), options);
