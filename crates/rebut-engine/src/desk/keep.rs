@@ -278,7 +278,8 @@ fn kept_steps(view: &View, at: &str) -> Result<Vec<String>, DeskError> {
 fn approval_of(fork: &Fork, before: u64) -> Result<u64, DeskError> {
     match fork.more.approval_seconds {
         Some(0) if before > 0 => {
-            let what = "the result that is forked was to be approved, and so is that of the fork; leave `approval_seconds` out, or set another time";
+            let what = "the result that is forked was to be approved, and so is that of the fork; leave `approval_seconds` out, \
+                        or set another time";
             Err(DeskError::BadRequest(what.to_owned()))
         }
         asked => Ok(asked.unwrap_or(before.min(LONGEST_GATE))),

@@ -28,7 +28,7 @@ async fn an_older_one_is_brought_forward_with_what_is_in_it() {
     let cluster = Cluster::start();
     let url = cluster.database();
     connect(&url).await.append(first(DebateId::new(), 3)).await.expect("append");
-    cluster.ask(&url, "DROP TABLE rebut.webhooks, rebut.webhook_deliveries; UPDATE rebut.schema_version SET version = 1");
+    cluster.ask(&url, "DROP TABLE rebut.webhooks, rebut.webhook_deliveries, rebut.removed; UPDATE rebut.schema_version SET version = 1");
     assert_eq!(connect(&url).await.webhooks("ann").await, Ok(vec![]));
     assert_eq!(cluster.ask(&url, "SELECT version, (SELECT count(*) FROM rebut.events) FROM rebut.schema_version"), "2|3");
 }

@@ -107,8 +107,8 @@ async fn the_character_zero_stays_in_the_journal_and_is_marked_in_tables() {
     store.redact(records[1].tombstone(), append_of(debate, &report)).await.expect("redact");
     assert_eq!(calls().await.as_deref(), Some(r#"[{"seq":3,"x":"\u0000"}]"#));
     store.remove(debate).await.expect("remove");
-    assert_eq!(cluster.ask(&url, "SELECT holder FROM rebut.claims"), "removed", "that there was one is all that is kept");
-    let tables = ["events", "checkpoints", "debate_sessions", "debate_turns", "code_versions", "debate_logs"];
+    assert_eq!(cluster.ask(&url, "SELECT debate_id FROM rebut.removed"), debate.to_string(), "that there was one is all that is kept");
+    let tables = ["events", "checkpoints", "claims", "debate_sessions", "debate_turns", "code_versions", "debate_logs"];
     for table in tables {
         assert_eq!(cluster.ask(&url, &format!("SELECT count(*) FROM rebut.{table}")), "0", "{table}");
     }
