@@ -245,15 +245,6 @@ impl Desk {
         self.inner.live().contains_key(&id)
     }
 
-    /// Goes on with debates that no living process runs, at most so many. What cannot be gone on with is told with why.
-    pub async fn adopt(&self, most: usize) -> Result<Vec<(DebateId, Result<Running, DeskError>)>, DeskError> {
-        let mut adopted = Vec::new();
-        for id in self.abandoned(most).await? {
-            adopted.push((id, self.resume(id).await));
-        }
-        Ok(adopted)
-    }
-
     /// Debates that are recorded as running and that no living process runs, the oldest first, at most so many. One whose run crashed here
     /// is left alone for a while: it would most likely crash again.
     pub async fn abandoned(&self, most: usize) -> Result<Vec<DebateId>, DeskError> {

@@ -32,6 +32,12 @@ use tokio::{
     time::Instant,
 };
 
+/// At whose word a debate goes on: a person's, who may have a name, or nobody's, since its process died.
+enum Word {
+    Persons(Option<String>),
+    Nobodys,
+}
+
 /// The program's name and version, as journals hold it.
 pub const ENGINE: &str = concat!("rebut ", env!("CARGO_PKG_VERSION"));
 
@@ -66,19 +72,28 @@ impl Desk {
 
     /// The same with other limits, e.g. after a cap was reached.
     pub async fn resume_with(&self, id: DebateId, more: More) -> Result<Running, DeskError> {
-        self.resume_for(id, more, None).await
+        self.resume_for(id, more, Word::Persons(None)).await
     }
 
     /// The same at a person's word; the journal says whose it was.
     pub async fn resume_by(&self, id: DebateId, more: More, by: &str) -> Result<Running, DeskError> {
-        self.resume_for(id, more, Some(by.to_owned())).await
+        self.resume_for(id, more, Word::Persons(Some(by.to_owned()))).await
     }
 
-    async fn resume_for(&self, id: DebateId, more: More, by: Option<String>) -> Result<Running, DeskError> {
+    /// Goes on with a debate whose process died, at nobody's word: a pause that a person asked for, and that had not come yet, comes now.
+    pub async fn adopt(&self, id: DebateId) -> Result<Running, DeskError> {
+        self.resume_for(id, More::default(), Word::Nobodys).await
+    }
+
+    async fn resume_for(&self, id: DebateId, more: More, word: Word) -> Result<Running, DeskError> {
         self.see_off(id).await?;
         if self.inner.live().contains_key(&id) {
             return Err(DeskError::WrongState(format!("debate {id} is running here already")));
         }
+        let (by, is_asked) = match word {
+            Word::Persons(by) => (by, true),
+            Word::Nobodys => (None, false),
+        };
         let journal = Arc::new(self.inner.journal(id));
         journal.catch_up().await?;
         let (started, resumed) = {
@@ -111,7 +126,10 @@ impl Desk {
             })),
             ..Commit::default()
         };
-        let cancelled = journal.memory().cancelled.clone();
+        let (cancelled, pause_asked) = {
+            let memory = journal.memory();
+            (memory.cancelled.clone(), memory.pause_asked.clone().filter(|_| !is_asked))
+        };
         // A model that is gone only fails its own turns; but with too few left, going on would end the debate for good.
         let models = self.open_all(&started);
         check_enough(format, &started, &models)?;
@@ -123,6 +141,12 @@ impl Desk {
         let running = self.spawn(id, format, started, models, journal.clone(), same_prompts);
         if let Some(cancelled) = cancelled {
             self.cancel_live(id, &journal, cancelled);
+        } else if pause_asked.is_some() {
+            journal.memory().pause_asked = pause_asked;
+            // One that had nothing left to ask may have ended already.
+            if let Some(live) = self.inner.live().get(&id) {
+                live.steer_to(Steer::Pause);
+            }
         }
         Ok(running)
     }

@@ -253,7 +253,7 @@ impl Desk {
 
 impl Live {
     /// Tells a run what is wanted of it, unless it was told something else before.
-    fn steer_to(&self, wanted: Steer) {
+    pub(super) fn steer_to(&self, wanted: Steer) {
         self.steer.send_if_modified(|steer| {
             let runs = *steer == Steer::Run;
             if runs {

@@ -1,15 +1,15 @@
 //! Leaving in the middle: a debate whose time is over while its journal is being written, and a watcher whose run is gone.
 
-use crate::kernel::{Only, case};
+use crate::kernel::{Only, case, cut};
 use rebut_engine::{
     DebateId, Desk, DeskOptions, Start,
     error::{DeskError, Halt},
-    event::Limits,
+    event::{Event, HumanPaused, Limits},
     memory::MemoryStore,
     outcome::Ending,
-    record::Record,
+    record::{Place, Record},
     report,
-    store::{Store, StoreError},
+    store::{Append, Store, StoreError},
     view::View,
 };
 use rebut_testkit::{clock::SimulatedClock, crash::fuse, interposed::Interposed};
@@ -66,8 +66,12 @@ async fn watched(desk: &Desk, id: DebateId) -> Vec<String> {
 }
 
 fn desk(store: Arc<dyn Store>) -> Desk {
+    desk_of("unanimous", store)
+}
+
+fn desk_of(name: &str, store: Arc<dyn Store>) -> Desk {
     let options = DeskOptions { clock: Arc::new(SimulatedClock::new()), ..DeskOptions::default() };
-    Desk::with_options(store, Arc::new(Only(case("unanimous").model())), options)
+    Desk::with_options(store, Arc::new(Only(case(name).model())), options)
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,4 +131,29 @@ async fn whoever_does_not_run_a_debate_is_told_that_the_database_is_away() {
     let desk = desk(Arc::new(Interposed::new(memory, move |_, _| Box::pin(async move { away() })).unreachable(|| Ok(()))));
     let said = desk.mark(id, "A", "", "me").await;
     assert!(matches!(said, Err(DeskError::Halted(Halt::Store(StoreError::Unavailable(_))))), "{said:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_outlives_the_process_that_was_to_make_it_unless_a_person_says_go_on() {
+    let whole = MemoryStore::new();
+    let (id, _) = desk_of("contested", Arc::new(whole.clone())).run(case("contested").start).await.expect("it ends");
+    let records = whole.load(id, 0).await.expect("a journal");
+    let asked = records.iter().rposition(|record| &*record.kind == "turn.started").expect("turns");
+    for (word, ending) in [("nobody's", Err(DeskError::Halted(Halt::Paused))), ("a person's", Ok(Ending::Contested))] {
+        // Its process was told to pause in the last round, and died.
+        let store = cut(&whole, id, asked + 1).await;
+        let last = &records[asked];
+        let paused = Event::HumanPaused(HumanPaused { by: "anna".to_owned() });
+        let mut append = Append::new(id, last.seq);
+        append.records = vec![Record::new(id, last.seq + 1, last.hash, last.ts.clone(), Place::default(), &paused)];
+        store.append(append).await.expect("memory can be written");
+        let desk = desk_of("contested", store.clone());
+        let running = if word == "nobody's" { desk.adopt(id).await } else { desk.resume(id).await }.expect("it goes on");
+        let ended = tokio::time::timeout(FOR_EVER, running.outcome()).await.expect("it ends or rests");
+        assert_eq!(ended.map(|outcome| outcome.outcome), ending, "{word}");
+        let paused = store.load(id, last.seq + 1).await.expect("a journal").into_iter().find(|record| &*record.kind == "debate.paused");
+        let by =
+            paused.map(|record| matches!(record.event(), Ok(Some(Event::DebatePaused(paused))) if paused.by.as_deref() == Some("anna")));
+        assert_eq!(by, (word == "nobody's").then_some(true), "{word}");
+    }
 }

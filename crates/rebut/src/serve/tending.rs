@@ -83,7 +83,7 @@ impl Tending {
     async fn go_on(&mut self, id: DebateId) {
         let resumed = match self.desk.view(id).await.map(|view| not_ours(&self.app, id, &view)) {
             Ok(Some(why)) => Err(CliError::usage(why)),
-            Ok(None) => match self.desk.resume(id).await {
+            Ok(None) => match self.desk.adopt(id).await {
                 // Another server was faster, or it ended meanwhile.
                 Err(DeskError::Halted(Halt::Store(StoreError::Held { .. }) | Halt::TakenOver) | DeskError::WrongState(_)) => return,
                 Err(error) if is_away(&error) => return self.log.complain("cannot go on yet", &[("why", &error.to_string())]),
