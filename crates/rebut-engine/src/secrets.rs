@@ -1,9 +1,15 @@
 //! Keeping known secrets out of everything that is recorded: wherever a key's value appears, it is blanked.
+//!
+//! A text is looked at as it is and as whoever unescapes it would read it (`readings.rs`), so that it does not matter which of its
+//! characters somebody chose to escape.
+
+mod readings;
 
 use memchr::memmem::Finder;
-use std::{fmt::Write, ops::Range};
+use readings::{LONGEST_ESCAPE, Reading, is_escape};
+use std::ops::Range;
 
-/// Blanks known secret values, also in their escaped forms and inside Base64.
+/// Blanks known secret values, also where they are escaped for JSON or an address, and inside Base64.
 #[derive(Default)]
 pub struct Scrubber {
     needles: Vec<Needle>,
@@ -34,11 +40,10 @@ impl Scrubber {
 
     /// The text without any known secret.
     pub fn scrub(&self, text: String) -> String {
-        let mut found: Vec<Range<usize>> = self.needles.iter().flat_map(|needle| needle.found_in(&text)).collect();
+        let found = self.found_in(&text);
         if found.is_empty() {
             return text;
         }
-        found.sort_unstable_by_key(|range| (range.start, range.end));
         let (mut clean, mut end) = (String::with_capacity(text.len()), 0);
         for range in found {
             // What overlaps is one secret to whoever reads it: part of a longer one, or two in a row of Base64.
@@ -50,6 +55,39 @@ impl Scrubber {
         }
         clean.push_str(&text[end..]);
         clean
+    }
+
+    /// How much of a text that is still being written may be shown: what follows may become a secret.
+    pub fn safe_length(&self, text: &str) -> usize {
+        if self.needles.is_empty() {
+            return text.len();
+        }
+        // An escape at the end may not be all there: then the secret may go on where it began.
+        let tail = text.floor_char_boundary(text.len().saturating_sub(LONGEST_ESCAPE));
+        let escapes = text[tail..].bytes().enumerate().filter(|(_, byte)| is_escape(*byte)).map(|(at, _)| tail + at);
+        let ends = escapes.clone().chain([text.len()]);
+        let safe = ends.map(|end| self.open_in(&text[..end])).chain(escapes).min().unwrap_or(text.len());
+        let cut = self.found_in(text).into_iter().find(|range| range.start < safe && safe < range.end);
+        text.floor_char_boundary(cut.map_or(safe, |range| range.start))
+    }
+
+    /// Where the end of a text begins that may become a secret; behind the text if none may.
+    fn open_in(&self, text: &str) -> usize {
+        let readings = Reading::all(text);
+        let open = readings.iter().flat_map(|reading| self.needles.iter().map(|needle| needle.open_in(reading)));
+        open.min().unwrap_or(text.len())
+    }
+
+    /// Where secrets are, in order.
+    fn found_in(&self, text: &str) -> Vec<Range<usize>> {
+        if self.needles.is_empty() {
+            return Vec::new();
+        }
+        let readings = Reading::all(text);
+        let found = readings.iter().flat_map(|reading| self.needles.iter().flat_map(|needle| needle.found_in(reading)));
+        let mut found: Vec<Range<usize>> = found.collect();
+        found.sort_unstable_by_key(|range| (range.start, range.end));
+        found
     }
 }
 
@@ -68,51 +106,47 @@ struct Needle {
     after: bool,
 }
 
-/// What may stand for one digit of Base64.
-const ESCAPED_DIGITS: [&str; 5] = ["%2B", "%2F", "%2b", "%2f", "\\/"];
-
 impl Needle {
     fn new(form: &str, before: bool, after: bool) -> Self {
         Self { finder: Finder::new(form).into_owned(), before, after }
     }
 
-    fn found_in<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
-        let length = self.finder.needle().len();
-        self.finder.find_iter(text.as_bytes()).map(move |at| {
-            let before = if self.before { last_digit(&text[..at]) } else { 0 };
-            let after = if self.after { first_digit(&text[at + length..]) } else { 0 };
-            at - before..at + length + after
+    /// Where it is, in the text that was read.
+    fn found_in<'a>(&'a self, reading: &'a Reading<'_>) -> impl Iterator<Item = Range<usize>> + 'a {
+        let (bytes, length) = (reading.bytes(), self.finder.needle().len());
+        self.finder.find_iter(bytes).map(move |at| {
+            let end = at + length;
+            let after = usize::from(self.after && bytes.get(end).is_some_and(|byte| is_digit(*byte)));
+            reading.at(self.beginning(bytes, at))..reading.at(end + after)
         })
     }
-}
 
-/// The bytes that a text's last digit of Base64 takes; 0 when it ends with something else.
-fn last_digit(text: &str) -> usize {
-    let escaped = ESCAPED_DIGITS.iter().find(|digit| text.ends_with(*digit)).map(|digit| digit.len());
-    escaped.unwrap_or_else(|| usize::from(text.bytes().last().is_some_and(is_digit)))
-}
+    /// Where the end of a text begins that may become it; behind the text if none may.
+    fn open_in(&self, reading: &Reading<'_>) -> usize {
+        let (bytes, needle) = (reading.bytes(), self.finder.needle());
+        // All of it is still open where the digit that follows holds some of its bits.
+        let longest = if self.after { needle.len() } else { needle.len() - 1 };
+        let begun = (1..=longest.min(bytes.len())).rev().find(|length| bytes.ends_with(&needle[..*length])).unwrap_or(0);
+        reading.at(self.beginning(bytes, bytes.len() - begun))
+    }
 
-fn first_digit(text: &str) -> usize {
-    let escaped = ESCAPED_DIGITS.iter().find(|digit| text.starts_with(*digit)).map(|digit| digit.len());
-    escaped.unwrap_or_else(|| usize::from(text.bytes().next().is_some_and(is_digit)))
+    /// Where it begins if its own digits begin here.
+    fn beginning(&self, bytes: &[u8], at: usize) -> usize {
+        at - usize::from(self.before && at > 0 && is_digit(bytes[at - 1]))
+    }
 }
 
 fn is_digit(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte)
 }
 
-/// Every form of a secret: as it is, JSON-escaped once and twice (an answer may quote what was escaped already), URL-escaped, and in
-/// Base64 of a text that holds it anywhere.
+/// A secret as it is, and in Base64 of a text that holds it anywhere.
 fn needles_of(secret: &str) -> Vec<Needle> {
-    let escaped = json_escaped(secret);
-    let plain = [json_escaped(&escaped), escaped.replace('/', "\\/"), url_escaped(secret), lower_url_escaped(secret), escaped];
     let mut needles = vec![Needle::new(secret, false, false)];
-    needles.extend(plain.iter().map(|form| Needle::new(form, false, false)));
     for offset in 0..3 {
         let (digits, before, after) = base64_inside(secret.as_bytes(), offset);
         let url_alphabet = digits.replace('+', "-").replace('/', "_");
-        let forms = [url_escaped(&digits), lower_url_escaped(&digits), digits.replace('/', "\\/"), url_alphabet, digits];
-        needles.extend(forms.iter().map(|form| Needle::new(form, before, after)));
+        needles.extend([url_alphabet, digits].iter().map(|form| Needle::new(form, before, after)));
     }
     needles
 }
@@ -126,32 +160,6 @@ fn base64_inside(secret: &[u8], offset: usize) -> (String, bool, bool) {
     let digit = |at: usize| (6 * at..6 * at + 6).fold(0_u8, |value, at| value << 1 | bit(at));
     let digits = (start.div_ceil(6)..end / 6).map(|at| DIGITS[usize::from(digit(at))] as char).collect();
     (digits, start % 6 != 0, end % 6 != 0)
-}
-
-fn json_escaped(text: &str) -> String {
-    let quoted = serde_json::to_string(text).unwrap_or_default();
-    quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_owned()
-}
-
-fn url_escaped(text: &str) -> String {
-    percent_escaped(text, |text, byte| write!(text, "%{byte:02X}"))
-}
-
-fn lower_url_escaped(text: &str) -> String {
-    percent_escaped(text, |text, byte| write!(text, "%{byte:02x}"))
-}
-
-fn percent_escaped(text: &str, write: impl Fn(&mut String, u8) -> std::fmt::Result) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            escaped.push(byte as char);
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write(&mut escaped, byte);
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]
@@ -170,6 +178,14 @@ mod tests {
             (r#"twice "sk-canary/\\\"42+x""#, r#"twice "[secret]""#),
             ("url ?k=sk-canary%2F%2242%2Bx", "url ?k=[secret]"),
             ("url ?k=sk-canary%2f%2242%2bx", "url ?k=[secret]"),
+            ("all of it ?k=%73%6B%2D%63%61%6E%61%72%79%2F%22%34%32%2B%78&x=%41", "all of it ?k=[secret]&x=%41"),
+            ("url twice ?k=sk-canary%252F%252242%252Bx", "url twice ?k=[secret]"),
+            (r#"some "sk-canary\/\u002242\u002Bx\u0021""#, r#"some "[secret]\u0021""#),
+            (r#"all "\u0073\u006b\u002d\u0063\u0061\u006e\u0061\u0072\u0079""#, r#"all "[secret]""#),
+            (r#"twice "\\u0073k-canary\\u002f\\\"42\\u002bx""#, r#"twice "[secret]""#),
+            (r#"json in a url %22sk-canary%2F%5Cu002242%5Cu002bx%22"#, r#"json in a url %22[secret]%22"#),
+            (r#"a url in json "sk-canary\u00252F\u00252242%2Bx""#, r#"a url in json "[secret]""#),
+            (r"no escape \u12 \ud83d \ %zz % é\u00e9\ud83d\ude00 sk-canary", r"no escape \u12 \ud83d \ %zz % é\u00e9\ud83d\ude00 [secret]"),
             ("base64 c2stY2FuYXJ5LyI0Mit4", "base64 [secret]"),
             ("the shorter one sk-canary.", "the shorter one [secret]."),
             ("a line MIIabcdefgh | of several", "a line [secret] | of several"),
@@ -190,7 +206,7 @@ mod tests {
                 let standard = base64(&format!("{before}{key}{after}"));
                 let url = standard.replace('+', "-").replace('/', "_");
                 let escaped = standard.replace('+', "%2B").replace('/', "%2F");
-                for (form, is_whole) in [(&standard, true), (&url, true), (&standard.replace('/', "\\/"), false), (&escaped, false)] {
+                for (form, is_whole) in [(&standard, true), (&url, true), (&standard.replace('/', "\\u002f"), false), (&escaped, false)] {
                     let clean = scrubber.scrub(format!("Basic {form}"));
                     let Some((left, right)) = clean.split_once(BLANK) else { panic!("{key} after {before:?}: {form} is {clean}") };
                     let left = left.strip_prefix("Basic ").expect("what stands before it");
@@ -201,6 +217,33 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// However a text comes in pieces: what was shown of it, put together, holds no part of a secret, and nothing else is missing.
+    #[test]
+    fn what_is_shown_of_a_text_in_pieces_is_what_is_shown_of_all() {
+        let scrubber = Scrubber::new([KEY.to_owned()]);
+        let texts = [
+            "hello sk-canary/\"42+x there",
+            r#"{"a": "\u0073k-canary\/\"42\u002Bx", "b": "sk-canary/ no"}"#,
+            "?k=%73k-canary%2F%2242%2Bx&é=%C3%A9",
+            "Basic YTpzay1jYW5hcnkvIjQyK3g= and more",
+            "sk-sk-canary/\"42+x",
+        ];
+        for text in texts {
+            for size in 1..12 {
+                let (mut held, mut shown) = (String::new(), String::new());
+                let mut pieces = text.chars().peekable();
+                while pieces.peek().is_some() {
+                    held.extend(pieces.by_ref().take(size));
+                    let rest = held.split_off(scrubber.safe_length(&held));
+                    shown.push_str(&scrubber.scrub(std::mem::replace(&mut held, rest)));
+                }
+                shown.push_str(&scrubber.scrub(held));
+                assert_eq!(shown, scrubber.scrub(text.to_owned()), "{text} in pieces of {size}");
+            }
+        }
+        assert_eq!(Scrubber::new(["none".to_owned()]).safe_length("no"), 2, "too short to be a secret");
     }
 
     fn base64(text: &str) -> String {

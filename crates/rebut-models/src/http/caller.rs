@@ -7,7 +7,7 @@ use super::{
     incoming::{Deadlines, Incoming, Limit},
     wires::Wire,
 };
-use crate::{key::Key, status};
+use crate::status;
 use futures_util::stream;
 use rebut_engine::{
     clean,
@@ -31,7 +31,6 @@ pub(super) struct Caller {
     pub endpoint: Arc<Endpoint>,
     pub headers: HeaderMap,
     /// Everything that must not come back out.
-    secrets: Vec<Key>,
     scrubber: Scrubber,
 }
 
@@ -39,9 +38,8 @@ impl Caller {
     pub fn new(client: Client, endpoint: Arc<Endpoint>, wire: &Wire) -> Result<Self, Fault> {
         let unusable = |what: String| Fault::new(FaultKind::BadRequest, format!("provider {}: {what}", endpoint.name));
         let headers = endpoint.request_headers(wire).map_err(unusable)?;
-        let secrets = endpoint.secrets();
-        let scrubber = Scrubber::new(secrets.iter().map(|secret| secret.reveal().to_owned()));
-        Ok(Self { client, headers, secrets, scrubber, endpoint })
+        let scrubber = Scrubber::new(endpoint.secrets().iter().map(|secret| secret.reveal().to_owned()));
+        Ok(Self { client, headers, scrubber, endpoint })
     }
 
     /// A request whose body is gone when it is sent. One that could be sent again is kept until the answer comes, which may take minutes and
@@ -166,7 +164,7 @@ impl Caller {
 
     /// How much of a text still being written may be shown.
     pub fn safe_length(&self, text: &str) -> usize {
-        self.secrets.iter().map(|secret| secret.safe_length(text)).min().unwrap_or(text.len())
+        self.scrubber.safe_length(text)
     }
 }
 

@@ -67,7 +67,7 @@ impl HttpModel {
             }
         }
         if request.deltas.wanted() {
-            let safe = self.caller.safe_length(&reading.outcome.text);
+            let safe = reading.shown + self.caller.safe_length(&reading.outcome.text[reading.shown..]);
             self.show(request, reading, safe);
         }
         Ok(())

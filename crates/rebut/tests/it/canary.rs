@@ -15,14 +15,21 @@ const PASSED: &str = "own-canary/64+Jt7Qw2";
 
 const ASK: &[&str] = &["decide", "Offline support?", "-O", "A=Online only", "-O", "B=Full offline", "--seed", "7"];
 
-/// A secret as it is, in Base64 alone and after a user's name, URL-escaped and JSON-escaped.
-fn forms(secret: &str) -> [String; 5] {
+/// A secret as it is, in Base64 alone and after a user's name, URL-escaped and JSON-escaped as far as is needed, and all of it.
+fn forms(secret: &str) -> [String; 7] {
     let escaped: String = secret
         .bytes()
         .map(|byte| if byte.is_ascii_alphanumeric() || byte == b'-' { (byte as char).to_string() } else { format!("%{byte:02X}") })
         .collect();
     let json = serde_json::to_string(secret).expect("a string");
-    [secret.to_owned(), base64(secret), base64(&format!("u:{secret}")), escaped, json.trim_matches('"').to_owned()]
+    let all_escaped = secret.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let json = json.trim_matches('"').to_owned();
+    [secret.to_owned(), base64(secret), base64(&format!("u:{secret}")), escaped, json, all_escaped, in_numbers(secret)]
+}
+
+/// JSON-escaped by numbers, every character.
+fn in_numbers(secret: &str) -> String {
+    secret.chars().map(|character| format!("\\u{:04x}", u32::from(character))).collect()
 }
 
 fn base64(text: &str) -> String {
@@ -52,8 +59,9 @@ fn echo(seen: &Seen) -> Behaviour {
         return Behaviour::json(401, serde_json::json!({"error": {"message": format!("bad key {all}")}}).to_string());
     }
     let mut answer: serde_json::Value = serde_json::from_str(&recommends("B")).expect("JSON");
-    answer["summary"] = format!("B, says {all}").into();
-    Behaviour::Say(answer.to_string())
+    answer["summary"] = format!("B, says {all}, and HERE").into();
+    // Read as JSON, that is the key itself.
+    Behaviour::Say(answer.to_string().replace("HERE", &in_numbers(&key)))
 }
 
 fn planted(server: &ModelServer) -> Rebut {
