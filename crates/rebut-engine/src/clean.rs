@@ -142,8 +142,12 @@ fn opening<'a>(line: &'a str, safe: &mut String) -> &'a str {
 
 /// How far a code span reaches after its opening back quotes, its closing ones included.
 fn code_length(ticks: &str, after: &str) -> Option<usize> {
+    // Asked at every character: a long text must not be searched each time.
+    if ticks.is_empty() {
+        return None;
+    }
     let mut from = 0;
-    while let Some(at) = after[from..].find('`').filter(|_| !ticks.is_empty()) {
+    while let Some(at) = after[from..].find('`') {
         let run = after[from + at..].len() - after[from + at..].trim_start_matches('`').len();
         from += at + run;
         if run == ticks.len() {
@@ -314,6 +318,8 @@ mod tests {
         for (said, written) in rows {
             assert_eq!(for_markdown(said), written, "{said}");
         }
+        let long = "a word ".repeat(1 << 18);
+        assert_eq!(for_markdown(&long), long.trim_end(), "a book is as good as a line");
         assert_eq!(as_code("python", "x = 1\n"), "```python\nx = 1\n```\n");
         assert_eq!(as_code("x` \n# y", "x"), "```\nx\n```\n");
         assert_eq!(as_block("a ```` b\n<c>\n"), "`````text\na ```` b\n<c>\n`````\n");

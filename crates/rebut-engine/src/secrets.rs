@@ -59,23 +59,32 @@ impl Scrubber {
 
     /// How much of a text that is still being written may be shown: what follows may become a secret.
     pub fn safe_length(&self, text: &str) -> usize {
-        if self.needles.is_empty() {
-            return text.len();
-        }
-        // An escape at the end may not be all there: then the secret may go on where it began.
-        let tail = text.floor_char_boundary(text.len().saturating_sub(LONGEST_ESCAPE));
-        let escapes = text[tail..].bytes().enumerate().filter(|(_, byte)| is_escape(*byte)).map(|(at, _)| tail + at);
-        let ends = escapes.clone().chain([text.len()]);
-        let safe = ends.map(|end| self.open_in(&text[..end])).chain(escapes).min().unwrap_or(text.len());
-        let cut = self.found_in(text).into_iter().find(|range| range.start < safe && safe < range.end);
-        text.floor_char_boundary(cut.map_or(safe, |range| range.start))
+        let neighbour = text.len() - usize::from(text.bytes().last().is_some_and(is_digit));
+        let first = self.open_ends(text).flat_map(|(end, open)| [end, open]).chain([neighbour]).min();
+        self.outside_of_secrets(text, first)
     }
 
-    /// Where the end of a text begins that may become a secret; behind the text if none may.
-    fn open_in(&self, text: &str) -> usize {
-        let readings = Reading::all(text);
-        let open = readings.iter().flat_map(|reading| self.needles.iter().map(|needle| needle.open_in(reading)));
-        open.min().unwrap_or(text.len())
+    /// How much of a text that broke off may be kept: all but the beginning of a secret.
+    pub fn kept_length(&self, text: &str) -> usize {
+        self.outside_of_secrets(text, self.open_ends(text).filter(|(end, open)| open < end).map(|(_, open)| open).min())
+    }
+
+    /// Where the text ends, or would if an escape at its end is not all there, and from where on that may become a secret.
+    fn open_ends<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
+        let tail = text.floor_char_boundary(text.len().saturating_sub(LONGEST_ESCAPE));
+        let escapes = text[tail..].bytes().enumerate().filter(|(_, byte)| is_escape(*byte)).map(move |(at, _)| tail + at);
+        let open_in = |end| {
+            let readings = Reading::all(&text[..end]);
+            let open = readings.iter().flat_map(|reading| self.needles.iter().map(|needle| needle.open_in(reading)));
+            (end, open.min().unwrap_or(end))
+        };
+        escapes.chain([text.len()]).map(open_in)
+    }
+
+    fn outside_of_secrets(&self, text: &str, place: Option<usize>) -> usize {
+        let Some(place) = place.filter(|_| !self.needles.is_empty()) else { return text.len() };
+        let around = self.found_in(text).into_iter().find(|range| range.start < place && place < range.end);
+        text.floor_char_boundary(around.map_or(place, |range| range.start))
     }
 
     /// Where secrets are, in order.
@@ -126,8 +135,8 @@ impl Needle {
         let (bytes, needle) = (reading.bytes(), self.finder.needle());
         // All of it is still open where the digit that follows holds some of its bits.
         let longest = if self.after { needle.len() } else { needle.len() - 1 };
-        let begun = (1..=longest.min(bytes.len())).rev().find(|length| bytes.ends_with(&needle[..*length])).unwrap_or(0);
-        reading.at(self.beginning(bytes, bytes.len() - begun))
+        let begun = (1..=longest.min(bytes.len())).rev().find(|length| bytes.ends_with(&needle[..*length]));
+        reading.at(begun.map_or(bytes.len(), |begun| self.beginning(bytes, bytes.len() - begun)))
     }
 
     /// Where it begins if its own digits begin here.
@@ -244,6 +253,9 @@ mod tests {
             }
         }
         assert_eq!(Scrubber::new(["none".to_owned()]).safe_length("no"), 2, "too short to be a secret");
+        for (broken, kept) in [("hello", "hello"), ("hello sk-c", "hello "), (r"hello sk-canary\", "hello "), (r"a\nb\", r"a\nb\")] {
+            assert_eq!(&broken[..scrubber.kept_length(broken)], kept);
+        }
     }
 
     fn base64(text: &str) -> String {

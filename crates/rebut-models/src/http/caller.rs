@@ -156,7 +156,7 @@ impl Caller {
 
     /// What there is of a broken answer, without secrets and without what may become one, and not too much of it.
     pub fn partial(&self, mut text: String) -> String {
-        text.truncate(self.safe_length(&text));
+        text.truncate(self.scrubber.kept_length(&text));
         let mut text = self.blanked(text);
         text.truncate(text.floor_char_boundary(MOST_PARTIAL));
         text
