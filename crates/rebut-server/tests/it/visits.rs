@@ -119,6 +119,7 @@ async fn whoever_leaves_is_gone_with_what_they_opened() {
     assert_eq!((foreign.status, status(&house, &cookie).await), (403, 200), "a foreign page ends nothing");
     let left = leave(&house, &cookie, &[]).await;
     assert_eq!((left.status, left.header("set-cookie")), (204, "rebut=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"));
+    assert_eq!(status(&house, &cookie).await, 401, "it is over");
     assert_eq!(closed(&mut socket).await, (1008, "session ended".to_owned()));
     let last = stream.events().await.pop().expect("a last word");
     assert_eq!((last.name.as_deref(), &last.data.expect("data")["problem"]["status"]), (Some("problem"), &json!(401)));
