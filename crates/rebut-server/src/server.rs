@@ -63,6 +63,8 @@ pub struct Settings {
     pub heartbeat: Duration,
     /// How long what is under way may take to end when the server stops.
     pub grace: Duration,
+    /// The owner whose keys may read what is counted over the debates of all owners; every key may where nobody is named.
+    pub operator: Option<String>,
     /// The public keys whose seals an audit believes.
     pub trusted: Vec<String>,
     /// Who is told of each request once it is answered.
@@ -108,6 +110,7 @@ impl Default for Settings {
             head_within: Duration::from_secs(15),
             heartbeat: Duration::from_secs(15),
             grace: Duration::from_secs(10),
+            operator: None,
             trusted: Vec::new(),
             told: None,
         }

@@ -100,8 +100,13 @@ pub async fn ready(call: Call) -> Result<Response, Problem> {
     Ok(plain("text/plain; charset=utf-8", "ready\n".to_owned()))
 }
 
-/// What is counted.
+/// What is counted, over all owners: for whoever runs the server.
 pub async fn metrics(call: Call) -> Result<Response, Problem> {
+    let owner = &call.key()?.owner;
+    if call.server.settings.operator.as_ref().is_some_and(|operator| operator != owner) {
+        let detail = "this counts debates of all owners; it takes a key of the owner who runs the server, of any role";
+        return Err(Problem::new(StatusCode::FORBIDDEN, "operator", detail));
+    }
     // A database that is away does not take the other counts with it.
     let undelivered = match call.server.front.webhooks() {
         Some(webhooks) => webhooks.waiting().await.ok(),

@@ -439,6 +439,12 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         replies: &[Reply::text("Prometheus text.", &["text/plain"])],
-        ..get("/metrics", "getMetrics", SERVICE, "What is counted since the server started.", go!(service::metrics))
+        ..get(
+            "/metrics",
+            "getMetrics",
+            SERVICE,
+            "What is counted since the server started, for keys of the owner who runs it.",
+            go!(service::metrics),
+        )
     },
 ];

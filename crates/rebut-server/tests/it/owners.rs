@@ -2,7 +2,7 @@
 
 use crate::house::{House, WAITING};
 use rebut_engine::DebateId;
-use rebut_server::{keys::Role, listed};
+use rebut_server::{Settings, keys::Role, listed};
 use serde_json::{Value, json};
 
 /// Something that fits the body of each route that must have one.
@@ -159,4 +159,16 @@ async fn a_key_is_shown_whole_or_not_at_all() {
     assert_eq!(house.get("", "/v1/session?token=alice-admin").await.status, 401, "an address holds no key");
     let who = house.get("alice-approver", "/v1/session").await.json();
     assert_eq!(who, json!({ "name": "alice-approver", "owner": "alice", "role": "approver" }));
+}
+
+/// What is counted over all owners is read by whoever runs the server, in any role, and by nobody else, in none.
+#[tokio::test]
+async fn counts_of_everybody_are_for_whoever_runs_the_server() {
+    let house = House::with("unanimous", Settings { operator: Some("alice".to_owned()), ..Settings::default() }).await;
+    house.run().await;
+    let stranger = house.visit("bob-admin").await;
+    for (shown, expected) in [("alice-viewer", 200), ("alice-admin", 200), ("bob-viewer", 403), ("bob-admin", 403), (&stranger, 403)] {
+        let answer = house.get(shown, "/metrics").await;
+        assert_eq!((answer.status, answer.body.contains("rebut_debates_started_total")), (expected, expected == 200), "{shown}");
+    }
 }

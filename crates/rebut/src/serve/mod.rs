@@ -80,6 +80,7 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     let hosts = args.hosts.into_iter().chain([address.into()]).collect();
     let settings = Settings {
         hosts,
+        operator: Some(user()),
         trusted: app.place.trusted()?,
         told: Some(told(&log)),
         requests_per_minute: app.config.server.requests_per_minute,
