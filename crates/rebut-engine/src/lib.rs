@@ -55,6 +55,7 @@ pub mod topology;
 pub mod triage;
 mod turn;
 pub mod view;
+pub mod visits;
 pub mod voting;
 pub mod wisdom;
 

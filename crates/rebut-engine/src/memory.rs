@@ -6,6 +6,7 @@ use crate::{
     record::Record,
     seal::Checkpoint,
     store::{Append, Changed, Claim, Filter, Session, Store, StoreError, TurnRow},
+    visits::{Visit, Visits},
 };
 use std::{
     collections::{BTreeMap, HashMap, HashSet, hash_map::Entry},
@@ -17,6 +18,7 @@ use std::{
 pub struct MemoryStore {
     debates: Arc<Mutex<HashMap<DebateId, Kept>>>,
     removed: Arc<Mutex<HashSet<DebateId>>>,
+    visits: Arc<Mutex<Vec<Visit>>>,
 }
 
 #[derive(Default)]
@@ -44,6 +46,10 @@ impl MemoryStore {
     fn lock(&self) -> MutexGuard<'_, HashMap<DebateId, Kept>> {
         // A panic elsewhere cannot leave a journal half appended: see `Kept::apply`.
         self.debates.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn visits(&self) -> MutexGuard<'_, Vec<Visit>> {
+        self.visits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -192,5 +198,31 @@ impl Store for MemoryStore {
     async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
         // No other process can reach this memory.
         std::future::pending().await
+    }
+}
+
+#[async_trait::async_trait]
+impl Visits for MemoryStore {
+    async fn open_visit(&self, visit: &Visit, now: i64, most: usize) -> Result<(), StoreError> {
+        let mut visits = self.visits();
+        visits.retain(|known| known.expires_at > now);
+        // Whoever ends last comes first.
+        visits.sort_by(|a, b| b.expires_at.cmp(&a.expires_at).then_with(|| a.id.cmp(&b.id)));
+        let mut others = 1;
+        visits.retain(|known| {
+            others += usize::from(known.key == visit.key);
+            known.key != visit.key || others <= most
+        });
+        visits.push(visit.clone());
+        Ok(())
+    }
+
+    async fn visit(&self, id: &str) -> Result<Option<Visit>, StoreError> {
+        Ok(self.visits().iter().find(|known| known.id == id).cloned())
+    }
+
+    async fn close_visit(&self, id: &str) -> Result<(), StoreError> {
+        self.visits().retain(|known| known.id != id);
+        Ok(())
     }
 }

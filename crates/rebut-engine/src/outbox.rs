@@ -4,6 +4,7 @@
 use crate::{
     DebateId,
     store::{Store, StoreError},
+    visits::Visits,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,10 +62,10 @@ pub trait Outbox: Send + Sync + 'static {
     async fn sweep_deliveries(&self, older: Duration) -> Result<(), StoreError>;
 }
 
-/// A database that keeps both: journals, and who wants word of them.
-pub trait Database: Store + Outbox {}
+/// A database that keeps all of it: journals, who wants word of them, and who visits a server.
+pub trait Database: Store + Outbox + Visits {}
 
-impl<T: Store + Outbox> Database for T {}
+impl<T: Store + Outbox + Visits> Database for T {}
 
 /// A webhook as its owner sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -2,11 +2,12 @@
 
 use crate::{
     body,
-    guard::{check_host, check_origin, key_of},
+    guard::{Shown, check_host, check_origin, shown},
     keys::{Key, Role},
     problem::Problem,
     routes::{Debate, Route},
     server::{Answered, Shared, Told},
+    visits::{self, Guest},
 };
 use axum::{
     body::Bytes,
@@ -35,14 +36,19 @@ pub struct Call {
     pub upgrade: Option<WebSocketUpgrade>,
     uri: Uri,
     parameters: HashMap<String, String>,
-    key: Option<Key>,
+    guest: Option<Guest>,
     debate: Option<Session>,
 }
 
 impl Call {
-    /// Who asks.
+    /// Who asks, and how they came in.
+    pub fn guest(&self) -> Result<&Guest, Problem> {
+        self.guest.as_ref().ok_or_else(Problem::unauthorized)
+    }
+
+    /// The key of whoever asks.
     pub fn key(&self) -> Result<&Key, Problem> {
-        self.key.as_ref().ok_or_else(Problem::unauthorized)
+        Ok(&self.guest()?.key)
     }
 
     /// The debate it is about, which is the asker's own.
@@ -106,13 +112,13 @@ struct About {
 
 async fn answer(server: &Arc<Shared>, route: &'static Route, request: Request, about: &mut About) -> Result<Response, Problem> {
     let (mut parts, request_body) = request.into_parts();
-    let key = match route.least {
-        Some(least) => Some(let_in(server, least, &parts, about)?),
+    let guest = match route.least {
+        Some(least) => Some(let_in(server, least, &parts, about).await?),
         None => None,
     };
     let parameters = parameters(&mut parts).await?;
-    let debate = match (route.debate, &key) {
-        (Debate::Own, Some(key)) => Some(own_debate(server, key, &parameters).await?),
+    let debate = match (route.debate, &guest) {
+        (Debate::Own, Some(guest)) => Some(own_debate(server, &guest.key, &parameters).await?),
         _ => None,
     };
     about.debate = debate.as_ref().map(|session| session.id);
@@ -126,18 +132,24 @@ async fn answer(server: &Arc<Shared>, route: &'static Route, request: Request, a
     }
     let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &()).await.ok();
     let Parts { headers, uri, .. } = parts;
-    let call = Call { server: server.clone(), headers, body, upgrade, uri, parameters, key, debate };
+    let call = Call { server: server.clone(), headers, body, upgrade, uri, parameters, guest, debate };
     (route.handler)(call).await
 }
 
-/// The key of a request, if it may do this.
-fn let_in(server: &Shared, least: Role, parts: &Parts, about: &mut About) -> Result<Key, Problem> {
+/// Whoever sent a request, if they may do this.
+async fn let_in(server: &Shared, least: Role, parts: &Parts, about: &mut About) -> Result<Guest, Problem> {
     let per_minute = server.settings.requests_per_minute;
-    let Some(key) = key_of(&server.keys, &parts.headers) else {
+    let guest = match shown(&parts.headers) {
+        Some(Shown::Token(token)) => server.keys.of_token(token).map(|key| Guest { key, visit: None }),
+        Some(Shown::Cookie(cookie)) => visits::guest(server, cookie).await?,
+        None => None,
+    };
+    let Some(guest) = guest else {
         // Guesses share one bucket, so that nobody can make very many.
         server.buckets.take("", false, per_minute)?;
         return Err(Problem::unauthorized());
     };
+    let key = &guest.key;
     about.key = Some(key.name.clone());
     let is_decision = least == Role::Approver;
     server.buckets.take(&key.name, is_decision, per_minute)?;
@@ -149,7 +161,7 @@ fn let_in(server: &Shared, least: Role, parts: &Parts, about: &mut About) -> Res
     if !parts.method.is_safe() || parts.headers.contains_key(header::UPGRADE) {
         check_origin(&server.hosts, &parts.headers)?;
     }
-    Ok(key)
+    Ok(guest)
 }
 
 async fn parameters(parts: &mut Parts) -> Result<HashMap<String, String>, Problem> {

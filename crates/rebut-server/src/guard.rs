@@ -1,9 +1,6 @@
-//! Who may speak to the server from where: names it answers to, pages that may make it act, keys. Pure.
+//! Who may speak to the server from where: names it answers to, pages that may make it act, what is shown to be let in. Pure.
 
-use crate::{
-    keys::{Key, Keys},
-    problem::Problem,
-};
+use crate::problem::Problem;
 use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
 use std::{
     collections::BTreeSet,
@@ -11,7 +8,7 @@ use std::{
     str::FromStr,
 };
 
-/// The cookie that stands for a key in a browser.
+/// The cookie of a visit.
 pub const COOKIE: &str = "rebut";
 
 /// A name with its port, as requests and browsers write them. Names are compared without case and without the dot that may end them.
@@ -122,16 +119,30 @@ pub fn check_origin(hosts: &Hosts, headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "a page of another origin may not do this"))
 }
 
-/// The key that a request shows: in `Authorization`, else in the cookie. One that is wrong is not made up for by another.
-pub fn key_of(keys: &Keys, headers: &HeaderMap) -> Option<Key> {
+/// What a request shows to be let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown<'a> {
+    /// A key itself.
+    Token(&'a str),
+    /// The cookie of a visit.
+    Cookie(&'a str),
+}
+
+/// What a request shows: in `Authorization`, else in the cookie. One that is wrong is not made up for by another.
+pub fn shown(headers: &HeaderMap) -> Option<Shown<'_>> {
     if headers.contains_key(header::AUTHORIZATION) {
         let (scheme, token) = only(headers, &header::AUTHORIZATION)?.split_once(' ')?;
-        return keys.of_token(token.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"));
+        return scheme.eq_ignore_ascii_case("bearer").then(|| Shown::Token(token.trim()));
     }
+    cookie(headers).map(Shown::Cookie)
+}
+
+/// The value of our cookie, if it is there exactly once.
+pub fn cookie(headers: &HeaderMap) -> Option<&str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok()).flat_map(|line| line.split(';'));
-    let mut shown = cookies.filter_map(|cookie| cookie.trim().split_once('=')).filter(|(name, _)| *name == COOKIE);
-    let (_, token) = shown.next()?;
-    keys.of_token(token).filter(|_| shown.next().is_none())
+    let mut ours = cookies.filter_map(|cookie| cookie.trim().split_once('=')).filter(|(name, _)| *name == COOKIE);
+    let (_, value) = ours.next()?;
+    ours.next().is_none().then_some(value)
 }
 
 /// The value of a header that is there exactly once.

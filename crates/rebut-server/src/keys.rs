@@ -77,6 +77,11 @@ impl Keys {
         while self.now(key).is_some() && changes.changed().await.is_ok() {}
     }
 
+    /// The key whose token has that hash. For hashes of our own records; what somebody shows is for `of_token`.
+    pub fn of_hash(&self, sha256: &str) -> Option<Key> {
+        self.keys.borrow().iter().find(|key| key.sha256 == sha256).cloned()
+    }
+
     /// The key a token belongs to. Every key is compared, and each comparison takes the same time.
     pub fn of_token(&self, token: &str) -> Option<Key> {
         let shown = digest(token);

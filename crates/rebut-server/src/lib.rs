@@ -14,6 +14,7 @@ mod routes;
 mod server;
 mod sse;
 mod tail;
+mod visits;
 pub mod webhooks;
 mod ws;
 

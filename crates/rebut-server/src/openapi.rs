@@ -44,7 +44,7 @@ pub fn document(front: &dyn Front) -> Value {
             "responses": responses,
             "securitySchemes": {
                 "key": { "type": "http", "scheme": "bearer", "description": "A key of this server." },
-                "cookie": { "type": "apiKey", "in": "cookie", "name": "rebut", "description": "The same key, for pages; `POST /v1/session` sets it." },
+                "cookie": { "type": "apiKey", "in": "cookie", "name": "rebut", "description": "A session of a key, for pages; `POST /v1/session` sets it." },
             },
         },
         "security": [{ "key": [] }, { "cookie": [] }],

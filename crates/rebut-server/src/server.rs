@@ -16,7 +16,7 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
-use rebut_engine::{DebateId, Desk};
+use rebut_engine::{DebateId, Desk, visits::Visits};
 use serde_json::Value;
 use std::{collections::BTreeSet, fmt, future::Future, io, ops::Deref, pin::pin, sync::Arc, time::Duration};
 use tokio::{
@@ -34,6 +34,8 @@ pub struct Server {
     pub front: Arc<dyn Front>,
     /// Who is let in.
     pub keys: Keys,
+    /// Who is let in for a while, by a cookie.
+    pub visits: Arc<dyn Visits>,
     /// What is counted: also what the desk tells its observer.
     pub metrics: Arc<Metrics>,
     /// How much of what is allowed.
@@ -61,6 +63,8 @@ pub struct Settings {
     pub heartbeat: Duration,
     /// How long what is under way may take to end when the server stops.
     pub grace: Duration,
+    /// The owner whose keys may read what is counted over the debates of all owners; every key may where nobody is named.
+    pub operator: Option<String>,
     /// The public keys whose seals an audit believes.
     pub trusted: Vec<String>,
     /// Who is told of each request once it is answered.
@@ -106,6 +110,7 @@ impl Default for Settings {
             head_within: Duration::from_secs(15),
             heartbeat: Duration::from_secs(15),
             grace: Duration::from_secs(10),
+            operator: None,
             trusted: Vec::new(),
             told: None,
         }
@@ -121,6 +126,8 @@ pub struct Shared {
     pub buckets: Buckets,
     /// Who watches.
     pub watchers: Arc<Watchers>,
+    /// Told when somebody ends a visit here.
+    pub left: watch::Sender<()>,
     /// Whether it stops.
     pub stopping: watch::Receiver<bool>,
     /// What the interface is, for programs.
@@ -149,8 +156,8 @@ impl Server {
         let (stop, stopping) = watch::channel(false);
         let hosts = Hosts::new(port, &self.settings.hosts);
         let document = openapi::document(&*self.front);
-        let (buckets, watchers) = Default::default();
-        let shared = Arc::new(Shared { server: self, hosts, buckets, watchers, stopping, document });
+        let (buckets, watchers, left) = Default::default();
+        let shared = Arc::new(Shared { server: self, hosts, buckets, watchers, left, stopping, document });
         let mut router = Router::new();
         for route in ROUTES {
             let server = shared.clone();

@@ -1,12 +1,7 @@
 //! What a watcher of one debate is shown, one thing after the other: recorded events, text being written, the end of the server.
 //! A watcher pulls: one that stalls stops pulling, and slows nobody.
 
-use crate::{
-    keys::{Key, Keys},
-    limits::Place,
-    problem::Problem,
-    server::Shared,
-};
+use crate::{limits::Place, problem::Problem, server::Shared, visits::Stay};
 use rebut_engine::{DebateId, Watch, event::KINDS, model::Delta, record::Record};
 use serde::Serialize;
 use std::{
@@ -20,7 +15,7 @@ pub struct Tail {
     server: Arc<Shared>,
     id: DebateId,
     /// Who watches.
-    key: Key,
+    stay: Stay,
     watch: Watch,
     deltas: Option<broadcast::Receiver<Delta>>,
     /// Answers that were being written when it began to listen, not shown yet.
@@ -71,7 +66,7 @@ pub enum Passing {
     /// The server stops; come back with the last number seen.
     #[serde(rename = "shutdown")]
     Shutdown {},
-    /// Nothing more can be shown: the journal cannot be read on now, or the key of whoever watches is gone.
+    /// Nothing more can be shown: the journal cannot be read on now, or the key or the session of whoever watches is gone.
     #[serde(rename = "problem")]
     Problem {
         /// Why.
@@ -99,12 +94,12 @@ pub fn known_kind(kind: &str) -> Option<&'static str> {
 
 impl Tail {
     /// What comes after a watch's beginning.
-    pub fn new(server: Arc<Shared>, id: DebateId, key: Key, watch: Watch, types: Option<BTreeSet<String>>, place: Place) -> Self {
+    pub fn new(server: Arc<Shared>, id: DebateId, stay: Stay, watch: Watch, types: Option<BTreeSet<String>>, place: Place) -> Self {
         let stopping = server.stopping.clone();
         let mut tail = Self {
             server,
             id,
-            key,
+            stay,
             watch,
             deltas: None,
             so_far: VecDeque::new(),
@@ -125,7 +120,7 @@ impl Tail {
             if *self.stopping.borrow() || self.stopping.has_changed().is_err() {
                 return self.last(Passing::Shutdown {});
             }
-            if self.server.keys.now(&self.key).is_none() {
+            if !self.stay.holds(&self.server).await {
                 return self.last(Passing::Problem { problem: Problem::unauthorized() });
             }
             if let Some(Delta { turn, text }) = self.so_far.pop_front() {
@@ -144,7 +139,7 @@ impl Tail {
             let is_written = !self.watch.is_over();
             tokio::select! {
                 // What it was is looked at above.
-                () = sent_away(&mut self.stopping, &self.server.keys, &self.key) => {}
+                () = sent_away(&mut self.stopping, &mut self.stay, &self.server) => {}
                 record = self.watch.next() => match record {
                     Ok(Some(record)) => {
                         let missed = if self.watch.is_over() { self.missed() } else { None };
@@ -214,11 +209,11 @@ impl Tail {
     }
 }
 
-/// Waits until the server stops or a key is gone.
-async fn sent_away(stopping: &mut watch::Receiver<bool>, keys: &Keys, key: &Key) {
+/// Waits until the server stops, or whoever watches may have to go.
+async fn sent_away(stopping: &mut watch::Receiver<bool>, stay: &mut Stay, server: &Shared) {
     tokio::select! {
         _ = stopping.wait_for(|stops| *stops) => {}
-        () = keys.gone(key) => {}
+        () = stay.is_in_doubt(server) => {}
     }
 }
 

@@ -1,11 +1,12 @@
 //! A debate over a WebSocket: the same envelopes as events, and a person's words the other way.
 
 use crate::{
-    keys::{Key, Role},
+    keys::Role,
     problem::Problem,
     routes::{gates, steering},
     server::Shared,
     tail::{Passing, Shown, Tail},
+    visits::Guest,
 };
 use axum::extract::ws::{CloseCode, CloseFrame, Message, WebSocket, close_code};
 use rebut_engine::DebateId;
@@ -58,7 +59,7 @@ pub struct Client {
     /// The server.
     pub server: Arc<Shared>,
     /// Who it was when it came; what it may do is asked of the keys of now.
-    pub key: Key,
+    pub guest: Guest,
     /// Which debate it follows.
     pub id: DebateId,
 }
@@ -73,7 +74,7 @@ impl Client {
             let message = tokio::select! {
                 shown = tail.next() => match shown {
                     Some(shown) => {
-                        closing = closing_after(&shown);
+                        closing = self.closing_after(&shown);
                         text(&shown)
                     }
                     None => break,
@@ -117,54 +118,56 @@ impl Client {
     }
 
     async fn carry_out(&self, command: Command) -> Result<&'static str, Problem> {
-        let (server, id, by) = (&self.server, self.id, &self.key.name);
+        let (server, id, by) = (&self.server, self.id, &self.guest.key.name);
         server.buckets.take(by, true, server.settings.requests_per_minute)?;
         match command {
             Command::Note { text } => {
-                self.may(Role::Approver)?;
+                self.may(Role::Approver).await?;
                 server.desk.note(id, &text, by).await?;
                 Ok("note")
             }
             Command::Approve(verdict) => {
-                self.may(Role::Approver)?;
+                self.may(Role::Approver).await?;
                 gates::decide(server, id, by, true, verdict).await?;
                 Ok("approve")
             }
             Command::Reject(verdict) => {
-                self.may(Role::Approver)?;
+                self.may(Role::Approver).await?;
                 gates::decide(server, id, by, false, verdict).await?;
                 Ok("reject")
             }
             Command::Cancel { reason } => {
-                self.may(Role::Admin)?;
+                self.may(Role::Admin).await?;
                 steering::end(server, id, by, &reason).await?;
                 Ok("cancel")
             }
         }
     }
 
-    fn may(&self, least: Role) -> Result<(), Problem> {
-        let key = self.server.keys.now(&self.key).ok_or_else(Problem::unauthorized)?;
+    async fn may(&self, least: Role) -> Result<(), Problem> {
+        let key = self.guest.key_now(&self.server).await?.ok_or_else(Problem::unauthorized)?;
         if key.role >= least {
             return Ok(());
         }
         let detail = format!("this takes a key of role `{}`", least.as_str());
         Err(Problem::new(axum::http::StatusCode::FORBIDDEN, "role", detail))
     }
+
+    /// How a socket is closed if this was the last that was shown.
+    fn closing_after(&self, shown: &Shown) -> (CloseCode, &'static str) {
+        match shown {
+            Shown::Passing(Passing::Shutdown {}) => (close_code::AWAY, "shutdown"),
+            Shown::Passing(Passing::Problem { problem }) if problem.status == 401 => {
+                (close_code::POLICY, if self.guest.visit.is_some() { "session ended" } else { "key removed" })
+            }
+            Shown::Passing(Passing::Problem { .. }) => (close_code::ERROR, "problem"),
+            Shown::Passing(_) | Shown::Event(_) => ENDED,
+        }
+    }
 }
 
 /// How a socket is closed where nothing went wrong.
 const ENDED: (CloseCode, &str) = (close_code::NORMAL, "ended");
-
-/// How a socket is closed if this was the last that was shown.
-fn closing_after(shown: &Shown) -> (CloseCode, &'static str) {
-    match shown {
-        Shown::Passing(Passing::Shutdown {}) => (close_code::AWAY, "shutdown"),
-        Shown::Passing(Passing::Problem { problem }) if problem.status == 401 => (close_code::POLICY, "key removed"),
-        Shown::Passing(Passing::Problem { .. }) => (close_code::ERROR, "problem"),
-        Shown::Passing(_) | Shown::Event(_) => ENDED,
-    }
-}
 
 /// Whether a message was not read since it is longer than messages may be.
 fn is_too_large(error: &axum::Error) -> bool {

@@ -11,6 +11,7 @@ mod readers;
 mod rows;
 mod schema;
 mod sqlite;
+mod visits;
 mod writer;
 
 pub use postgres::{PostgresOptions, PostgresStore, is_url as is_postgres_url, password as postgres_password, shown as shown_postgres_url};

@@ -42,7 +42,7 @@ pub(crate) fn keep(connection: &Connection, record: &Record) -> rusqlite::Result
 
 impl SqliteStore {
     /// Changes something beside the journals, and gives what came of it once that is committed.
-    async fn change<T: Send + 'static>(
+    pub(crate) async fn change<T: Send + 'static>(
         &self,
         is_lasting: bool,
         change: impl Fn(&Connection) -> rusqlite::Result<T> + Send + 'static,

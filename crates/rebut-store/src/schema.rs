@@ -10,7 +10,8 @@ use std::{
 };
 
 /// The steps from an empty file to today's schema. Never change one that was released; add the next.
-const MIGRATIONS: &[&str] = &[include_str!("../migrations/1.sql"), include_str!("../migrations/2.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("../migrations/1.sql"), include_str!("../migrations/2.sql"), include_str!("../migrations/3.sql")];
 
 /// How long to wait for another process that is writing.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);

@@ -2,6 +2,7 @@
 
 pub mod outbox;
 mod tables;
+pub mod visits;
 
 use futures_util::future::{BoxFuture, join_all};
 use rebut_engine::{

@@ -32,6 +32,7 @@ use crate::{
     view::View,
     wisdom,
 };
+use jiff::Timestamp;
 use serde_json::Value;
 use std::{
     collections::{BTreeSet, HashMap},
@@ -211,6 +212,11 @@ impl Desk {
             1 => Ok(found.remove(0)),
             _ => Err(DeskError::Ambiguous { prefix, matches: found.iter().map(|session| session.id).collect() }),
         }
+    }
+
+    /// What time it is by the desk's clock.
+    pub fn now(&self) -> Timestamp {
+        self.inner.clock.now()
     }
 
     /// Sessions, newest first.

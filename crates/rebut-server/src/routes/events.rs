@@ -7,6 +7,7 @@ use crate::{
     problem::Problem,
     sse,
     tail::{Tail, known_kind},
+    visits::Stay,
     ws::Client,
 };
 use axum::{
@@ -115,7 +116,7 @@ pub async fn ws(mut call: Call) -> Result<Response, Problem> {
         .ok_or_else(|| Problem::new(StatusCode::UPGRADE_REQUIRED, "upgrade", "this is a WebSocket; `…/events` is the same without one"))?;
     let watch = begin(&call, query.after).await?.through_pauses();
     let tail = tail(&call, watch, types)?;
-    let client = Client { server: call.server.clone(), key: call.key()?.clone(), id: call.id()? };
+    let client = Client { server: call.server.clone(), guest: call.guest()?.clone(), id: call.id()? };
     let upgrade = upgrade.max_message_size(call.server.settings.body_bytes).max_frame_size(call.server.settings.body_bytes);
     Ok(upgrade.on_upgrade(move |socket| client.follow(socket, tail)))
 }
@@ -147,9 +148,9 @@ async fn begin(call: &Call, after: u64) -> Result<Watch, Problem> {
 }
 
 fn tail(call: &Call, watch: Watch, types: Option<BTreeSet<String>>) -> Result<Tail, Problem> {
-    let key = call.key()?.clone();
-    let place = call.server.watchers.enter(&key.name, call.server.settings.watchers)?;
-    Ok(Tail::new(call.server.clone(), call.id()?, key, watch, types, place))
+    let place = call.server.watchers.enter(&call.key()?.name, call.server.settings.watchers)?;
+    let stay = Stay::new(&call.server, call.guest()?.clone());
+    Ok(Tail::new(call.server.clone(), call.id()?, stay, watch, types, place))
 }
 
 /// The kinds that are asked for. One that does not exist would never come, and nobody would know why.

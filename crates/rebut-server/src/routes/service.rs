@@ -4,11 +4,12 @@ use super::{exports::PAGE_POLICY, exports::plain, json, steering::Nothing};
 use crate::{
     docs,
     door::Call,
-    guard::{COOKIE, only},
+    guard::{COOKIE, cookie, only},
     keys::Role,
     metrics::Now,
     problem::Problem,
     routes::debates::header_value,
+    visits::{self, Guest},
 };
 use axum::{
     http::{StatusCode, header},
@@ -35,21 +36,36 @@ pub async fn who(call: Call) -> Result<Response, Problem> {
     json(&Who { name: key.name.clone(), owner: key.owner.clone(), role: key.role })
 }
 
-/// Keeps the key in a cookie. It must be shown in the open: a cookie is not made from a cookie.
+/// Begins a visit. The key must be shown itself: a cookie is not made from a cookie, and none lasts longer than its time.
 pub async fn open(call: Call) -> Result<Response, Problem> {
     let Nothing {} = call.json()?;
-    let shown = only(&call.headers, &header::AUTHORIZATION).and_then(|value| value.split_once(' '));
-    let (_, token) = shown.ok_or_else(Problem::unauthorized)?;
-    // A token that could end the cookie's value could say more than a token.
-    if !token.trim().bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b';' | b',' | b'"' | b'\\')) {
-        return Err(Problem::bad_request("this token cannot be kept in a cookie"));
-    }
-    set_cookie(&format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict", token.trim()))
+    let Guest { key, visit: None } = call.guest()? else { return Err(Problem::unauthorized()) };
+    // The browser forgets the cookie that it had, and so nobody could leave with that any more.
+    leave(&call).await?;
+    let value = visits::open(&call.server, key).await?;
+    let secure = if is_over_tls(&call) { "; Secure" } else { "" };
+    set_cookie(&format!("{COOKIE}={value}; {ATTRIBUTES}; Max-Age={}{secure}", visits::LASTS.as_secs()))
 }
 
-/// Forgets the cookie.
-pub async fn close(_: Call) -> Result<Response, Problem> {
-    set_cookie(&format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"))
+/// Ends the visit. Where a key was shown in place of the cookie, that stays as it is.
+pub async fn close(call: Call) -> Result<Response, Problem> {
+    leave(&call).await?;
+    set_cookie(&format!("{COOKIE}=; {ATTRIBUTES}; Max-Age=0"))
+}
+
+/// Who a cookie is sent to: this server only, for pages of this server only, and never to a script.
+const ATTRIBUTES: &str = "Path=/; HttpOnly; SameSite=Strict";
+
+async fn leave(call: &Call) -> Result<(), Problem> {
+    match cookie(&call.headers) {
+        Some(cookie) => visits::close(&call.server, cookie).await,
+        None => Ok(()),
+    }
+}
+
+/// Whether a page asks that came over TLS, by a proxy in front: its cookie must never go without.
+fn is_over_tls(call: &Call) -> bool {
+    only(&call.headers, &header::ORIGIN).is_some_and(|origin| origin.starts_with("https://"))
 }
 
 fn set_cookie(cookie: &str) -> Result<Response, Problem> {
@@ -84,8 +100,13 @@ pub async fn ready(call: Call) -> Result<Response, Problem> {
     Ok(plain("text/plain; charset=utf-8", "ready\n".to_owned()))
 }
 
-/// What is counted.
+/// What is counted, over all owners: for whoever runs the server.
 pub async fn metrics(call: Call) -> Result<Response, Problem> {
+    let owner = &call.key()?.owner;
+    if call.server.settings.operator.as_ref().is_some_and(|operator| operator != owner) {
+        let detail = "this counts debates of all owners; it takes a key of the owner who runs the server, of any role";
+        return Err(Problem::new(StatusCode::FORBIDDEN, "operator", detail));
+    }
     // A database that is away does not take the other counts with it.
     let undelivered = match call.server.front.webhooks() {
         Some(webhooks) => webhooks.waiting().await.ok(),

@@ -35,7 +35,7 @@ pub const HEADERS: &[(&str, &str, &str)] = &[
     ("Location", "Where it is.", "^/v1/(debates|webhooks)/[0-9a-f-]{36}$"),
     ("Idempotency-Replayed", "The debate was there already.", "^true$"),
     ("Preference-Applied", "What of `Prefer` was done.", "^wait=[0-9]+$"),
-    ("Set-Cookie", "The key, for pages of this server only.", "^rebut="),
+    ("Set-Cookie", "A session, for pages of this server only; it says nothing of the key.", "^rebut="),
 ];
 
 /// Parts of paths, with what they mean and the form of their value.
@@ -397,13 +397,22 @@ pub const ROUTES: &[Route] = &[
     Route {
         method: Way::Post,
         body: may_carry::<steering::Nothing>(),
-        replies: &[Reply { headers: &["Set-Cookie"], ..Reply::empty(204, "The key that was shown is in a cookie from now on.") }],
-        ..get("/v1/session", "openSession", SERVICE, "Keeps the key in a cookie that no script reads.", go!(service::open))
+        replies: &[Reply {
+            headers: &["Set-Cookie"],
+            ..Reply::empty(204, "Its cookie. It lasts 12 hours, and ends before that with the key.")
+        }],
+        ..get(
+            "/v1/session",
+            "openSession",
+            SERVICE,
+            "Opens a session for pages of this server; the key is shown in `Authorization`.",
+            go!(service::open),
+        )
     },
     Route {
         method: Way::Delete,
-        replies: &[Reply { headers: &["Set-Cookie"], ..Reply::empty(204, "The cookie is gone.") }],
-        ..get("/v1/session", "closeSession", SERVICE, "Forgets the cookie.", go!(service::close))
+        replies: &[Reply { headers: &["Set-Cookie"], ..Reply::empty(204, "It is over, at every node; what was opened by it ends.") }],
+        ..get("/v1/session", "closeSession", SERVICE, "Ends the session of the cookie.", go!(service::close))
     },
     Route {
         replies: &[Reply::json::<Value>(200, "An OpenAPI 3.1 document.")],
@@ -430,6 +439,12 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         replies: &[Reply::text("Prometheus text.", &["text/plain"])],
-        ..get("/metrics", "getMetrics", SERVICE, "What is counted since the server started.", go!(service::metrics))
+        ..get(
+            "/metrics",
+            "getMetrics",
+            SERVICE,
+            "What is counted since the server started, for keys of the owner who runs it.",
+            go!(service::metrics),
+        )
     },
 ];

@@ -113,12 +113,13 @@ impl House {
         let clock: Arc<AheadClock> = Arc::default();
         let options =
             DeskOptions { clock: clock.clone(), seal: Some(seal()), formats: ALL, stream_deltas: true, observer, ..DeskOptions::default() };
-        let desk = Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(Everybody(model)), options);
+        let store = Arc::new(MemoryStore::new());
+        let desk = Desk::with_options(store.clone(), Arc::new(Everybody(model)), options);
         let inbox = Arc::new(Waiting::default());
         let settings = Settings { trusted: vec![seal().public().to_owned()], ..settings };
         let front = Arc::new(Prepared { start, inbox: inbox.clone() });
         let keys = Keys::new(keys());
-        let server = Server { desk: desk.clone(), front, keys: keys.clone(), metrics, settings };
+        let server = Server { desk: desk.clone(), front, keys: keys.clone(), visits: store, metrics, settings };
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let at = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();
@@ -152,7 +153,7 @@ impl House {
         self.at.to_string()
     }
 
-    /// Asks as whoever holds that token.
+    /// Asks as whoever holds that token, or that cookie.
     pub async fn ask(&self, token: &str, method: &str, path: &str, body: &Value) -> Answer {
         self.ask_with(token, method, path, body, &[]).await
     }
@@ -163,8 +164,8 @@ impl House {
     }
 
     pub fn request(&self, token: &str, method: &str, path: &str, body: &Value, more: &[(&str, &str)]) -> Vec<u8> {
-        let (host, bearer) = (self.host(), format!("Bearer {token}"));
-        let mut headers = vec![("Host", host.as_str()), ("Authorization", bearer.as_str())];
+        let (host, (name, value)) = (self.host(), credential(token));
+        let mut headers = vec![("Host", host.as_str()), (name, value.as_str())];
         let body = if body.is_null() { String::new() } else { body.to_string() };
         if !body.is_empty() {
             headers.push(("Content-Type", "application/json"));
@@ -175,6 +176,13 @@ impl House {
 
     pub async fn get(&self, token: &str, path: &str) -> Answer {
         self.ask(token, "GET", path, &Value::Null).await
+    }
+
+    /// Opens a session with that token and gives its cookie, as a browser sends it.
+    pub async fn visit(&self, token: &str) -> String {
+        let opened = self.ask(token, "POST", "/v1/session", &json!({})).await;
+        assert_eq!(opened.status, 204, "{}", opened.body);
+        opened.header("set-cookie").split(';').next().expect("a cookie").to_owned()
     }
 
     /// A stream of events, its status and headers.
@@ -223,6 +231,11 @@ impl House {
         self.over(id).await;
         id
     }
+}
+
+/// The header that shows a token, or a cookie.
+pub fn credential(shown: &str) -> (&'static str, String) {
+    if shown.starts_with("rebut=") { ("Cookie", shown.to_owned()) } else { ("Authorization", format!("Bearer {shown}")) }
 }
 
 /// For each owner and role a key whose token is its name.

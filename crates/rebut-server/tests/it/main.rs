@@ -11,4 +11,5 @@ mod places;
 mod sockets;
 mod steering;
 mod streams;
+mod visits;
 mod wire;

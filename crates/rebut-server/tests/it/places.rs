@@ -118,6 +118,7 @@ async fn a_foreign_page_changes_nothing() {
     let approve = format!("/v1/debates/{id}/approve");
     let host = house.host();
     let own = format!("http://{host}");
+    let cookie = house.visit("alice-approver").await;
     let rows: &[(&[(&str, &str)], u16)] = &[
         (&[("Origin", "http://evil.example")], 403),
         (&[("Origin", "null")], 403),
@@ -137,7 +138,7 @@ async fn a_foreign_page_changes_nothing() {
     ];
     for (headers, expected) in rows {
         let all: Vec<(&str, &str)> =
-            [("Host", host.as_str()), ("Cookie", "rebut=alice-approver")].into_iter().chain(headers.iter().copied()).collect();
+            [("Host", host.as_str()), ("Cookie", cookie.as_str())].into_iter().chain(headers.iter().copied()).collect();
         let answer = send(house.at, &request("POST", &approve, &all, "{}")).await;
         assert_eq!(answer.status, *expected, "{headers:?}: {}", answer.body);
         assert_eq!(answer.header("access-control-allow-origin"), "");
@@ -145,9 +146,9 @@ async fn a_foreign_page_changes_nothing() {
     let gates = house.get("alice-viewer", &format!("/v1/debates/{id}/gates")).await.json();
     assert_eq!(gates["gates"][0]["decision"], Value::Null, "nobody decided");
     let socket = [("Upgrade", "websocket"), ("Connection", "upgrade"), ("Origin", "http://evil.example")];
-    assert_eq!(house.ask_with("alice-viewer", "GET", &format!("/v1/debates/{id}/ws"), &Value::Null, &socket).await.status, 403);
+    assert_eq!(house.ask_with(&cookie, "GET", &format!("/v1/debates/{id}/ws"), &Value::Null, &socket).await.status, 403);
     let page = [("Origin", own.as_str()), ("Sec-Fetch-Site", "same-origin")];
-    assert_eq!(house.ask_with("alice-approver", "POST", &approve, &serde_json::json!({}), &page).await.status, 200, "its own page may");
+    assert_eq!(house.ask_with(&cookie, "POST", &approve, &serde_json::json!({}), &page).await.status, 200, "its own page may");
 }
 
 #[tokio::test]

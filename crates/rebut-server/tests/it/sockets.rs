@@ -1,6 +1,6 @@
 //! The WebSocket: the same events, and commands the other way.
 
-use crate::house::House;
+use crate::house::{House, credential};
 use futures_util::{SinkExt, StreamExt};
 use rebut_engine::DebateId;
 use rebut_server::{Settings, keys::Role};
@@ -11,11 +11,12 @@ use tokio_tungstenite::{
     tungstenite::{Message, client::IntoClientRequest},
 };
 
-type Socket = WebSocketStream<TcpStream>;
+pub type Socket = WebSocketStream<TcpStream>;
 
-async fn open(house: &House, token: &str, id: DebateId, query: &str) -> Socket {
+pub async fn open(house: &House, token: &str, id: DebateId, query: &str) -> Socket {
     let mut request = format!("ws://{}/v1/debates/{id}/ws{query}", house.host()).into_client_request().expect("an address");
-    request.headers_mut().insert("Authorization", format!("Bearer {token}").parse().expect("a header"));
+    let (name, value) = credential(token);
+    request.headers_mut().insert(name, value.parse().expect("a header"));
     let stream = TcpStream::connect(house.at).await.expect("the server listens");
     client_async(request, stream).await.expect("a socket").0
 }
@@ -31,7 +32,7 @@ async fn next(socket: &mut Socket) -> Option<Value> {
     }
 }
 
-async fn until(socket: &mut Socket, kind: &str) -> Value {
+pub async fn until(socket: &mut Socket, kind: &str) -> Value {
     loop {
         let message = next(socket).await.unwrap_or_else(|| panic!("{kind} before the end"));
         if message["type"] == kind {
@@ -40,7 +41,7 @@ async fn until(socket: &mut Socket, kind: &str) -> Value {
     }
 }
 
-async fn say(socket: &mut Socket, command: &Value) -> Value {
+pub async fn say(socket: &mut Socket, command: &Value) -> Value {
     socket.send(Message::text(command.to_string())).await.expect("it listens");
     loop {
         let message = next(socket).await.expect("an answer");
@@ -80,7 +81,7 @@ async fn a_debate_is_followed_and_steered_over_a_socket() {
 }
 
 /// How the socket is closed: the code and the reason. What comes before is passed over.
-async fn closed(socket: &mut Socket) -> (u16, String) {
+pub async fn closed(socket: &mut Socket) -> (u16, String) {
     loop {
         if let Message::Close(frame) = socket.next().await.expect("a close").expect("a frame") {
             let frame = frame.expect("a reason");

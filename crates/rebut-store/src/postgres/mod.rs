@@ -12,6 +12,7 @@ mod script;
 mod script_derived;
 mod transaction;
 mod trouble;
+mod visits;
 mod writer;
 
 pub use address::{is_url, password, shown};

@@ -5,7 +5,11 @@ use rebut_engine::store::StoreError;
 use tokio_postgres::{Client, Error, types::Type};
 
 /// The steps from nothing to today's schema. Never change one that was released; add the next.
-const MIGRATIONS: &[&str] = &[include_str!("../../migrations/postgres/1.sql"), include_str!("../../migrations/postgres/2.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../migrations/postgres/1.sql"),
+    include_str!("../../migrations/postgres/2.sql"),
+    include_str!("../../migrations/postgres/3.sql"),
+];
 
 /// The lock of whoever changes the schema; those of debates are not negative.
 const CHANGING: i32 = -1;

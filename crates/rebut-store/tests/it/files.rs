@@ -5,6 +5,7 @@ use rebut_engine::{
     DebateId,
     outbox::Outbox,
     store::{Append, Durability, Filter, Status, Store, StoreError},
+    visits::Visits,
 };
 use rebut_store::SqliteStore;
 use rebut_testkit::conformance::{append_of, more_records, session_of, turn_of};
@@ -46,8 +47,9 @@ async fn an_older_database_is_brought_forward_with_what_is_in_it() {
     old.execute_batch(include_str!("../../migrations/1.sql")).expect("the first schema");
     old.execute_batch("INSERT INTO debate_logs VALUES ('1', '2', 'kind', '{}', '2026'); PRAGMA user_version = 1").expect("a row");
     drop(old);
-    assert_eq!(open(&path).webhooks("ann").await, Ok(vec![]));
-    assert_eq!((ask(&path, "PRAGMA user_version"), ask(&path, "SELECT count(*) FROM debate_logs")), (2, 1));
+    let store = open(&path);
+    assert_eq!((store.webhooks("ann").await, store.visit("1").await), (Ok(vec![]), Ok(None)));
+    assert_eq!((ask(&path, "PRAGMA user_version"), ask(&path, "SELECT count(*) FROM debate_logs")), (3, 1));
 }
 
 #[test]

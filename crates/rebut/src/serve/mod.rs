@@ -67,7 +67,7 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
         Delivering { database: database.clone(), poster, waits, metrics: metrics.clone(), log: log.clone(), wake: wake.clone() };
     let observing = Observing { log: log.clone(), metrics: metrics.clone(), wake, spans: None };
     let (spans, to_send) = Spans::new();
-    let desk = desk(&app, &registry, models.clone(), database, observing, (spans.clone(), to_send))?;
+    let desk = desk(&app, &registry, models.clone(), database.clone(), observing, (spans.clone(), to_send))?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;
     let address = listener.local_addr().map_err(|error| cannot_listen(args.listen, &error))?;
     // Only now: a server that cannot listen leaves no key behind.
@@ -80,6 +80,7 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     let hosts = args.hosts.into_iter().chain([address.into()]).collect();
     let settings = Settings {
         hosts,
+        operator: Some(user()),
         trusted: app.place.trusted()?,
         told: Some(told(&log)),
         requests_per_minute: app.config.server.requests_per_minute,
@@ -87,7 +88,7 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
         ..Settings::default()
     };
     let keys = Keys::new(keyring.read()?);
-    let server = Arc::new(Server { desk: desk.clone(), front: Arc::new(front), keys: keys.clone(), metrics, settings });
+    let server = Arc::new(Server { desk: desk.clone(), front: Arc::new(front), keys: keys.clone(), visits: database, metrics, settings });
     let (stop, stopped) = watch::channel(false);
     let (let_go, is_drained) = watch::channel(false);
     let delivering = tokio::spawn(delivering.run(stopped.clone()));

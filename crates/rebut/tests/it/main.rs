@@ -43,6 +43,7 @@ mod serve;
 mod serve_ends;
 mod serve_hostile;
 mod served;
+mod sessions;
 mod signals;
 mod solve;
 #[cfg(target_os = "linux")]

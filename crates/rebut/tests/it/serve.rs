@@ -210,6 +210,9 @@ fn other_machines_get_in_only_with_keys_and_where_that_was_said() {
     assert_eq!(served.ask_with(&viewer, "POST", "/v1/debates", Some(&asked), "").status, 403);
     assert_eq!(served.ask_with(&other, "POST", "/v1/debates", Some(&asked), "Prefer: wait=60\r\n").status, 200);
     assert_eq!(served.ask_with(&viewer, "GET", "/v1/debates", None, "").json()["debates"], json!([]), "each owner sees its own");
+    for (token, status) in [(&viewer, 200), (&other, 403)] {
+        assert_eq!(served.ask_with(token, "GET", "/metrics", None, "").status, status, "counts of all are for whoever runs the server");
+    }
     rebut.expect(0, &["keys", "rm", "ci"]);
     // The server notices within seconds; whoever asks meanwhile is still let in, or told to ask more slowly.
     while served.ask_with(&other, "GET", "/v1/formats", None, "").status != 401 {}

@@ -53,3 +53,9 @@ async fn holds_what_every_outbox_must() {
         (check.run)(Arc::new(connect(&cluster.database()).await)).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn holds_what_every_keeper_of_visits_must() {
+    let cluster = Cluster::start();
+    rebut_testkit::conformance::visits::hold(&connect(&cluster.database()).await).await;
+}

@@ -5,6 +5,7 @@ use rebut_engine::{
     DebateId,
     outbox::Outbox,
     store::{Store, StoreError},
+    visits::Visits,
 };
 use rebut_store::PostgresStore;
 use rebut_testkit::postgres::{Cluster, PASSWORD};
@@ -17,10 +18,10 @@ async fn is_made_once_and_a_newer_one_is_refused() {
     for task in together {
         task.await.expect("no panic").expect("all open it").append(first(DebateId::new(), 1)).await.expect("append");
     }
-    assert_eq!(cluster.ask(&url, "SELECT version FROM rebut.schema_version"), "2");
+    assert_eq!(cluster.ask(&url, "SELECT version FROM rebut.schema_version"), "3");
     assert_eq!(cluster.ask(&url, "SELECT count(*) FROM rebut.events"), "6");
     cluster.ask(&url, "UPDATE rebut.schema_version SET version = 9");
-    assert_eq!(PostgresStore::connect(&url).await.err(), Some(StoreError::Newer { found: 9, known: 2 }));
+    assert_eq!(PostgresStore::connect(&url).await.err(), Some(StoreError::Newer { found: 9, known: 3 }));
 }
 
 #[tokio::test]
@@ -28,9 +29,13 @@ async fn an_older_one_is_brought_forward_with_what_is_in_it() {
     let cluster = Cluster::start();
     let url = cluster.database();
     connect(&url).await.append(first(DebateId::new(), 3)).await.expect("append");
-    cluster.ask(&url, "DROP TABLE rebut.webhooks, rebut.webhook_deliveries, rebut.removed; UPDATE rebut.schema_version SET version = 1");
-    assert_eq!(connect(&url).await.webhooks("ann").await, Ok(vec![]));
-    assert_eq!(cluster.ask(&url, "SELECT version, (SELECT count(*) FROM rebut.events) FROM rebut.schema_version"), "2|3");
+    cluster.ask(
+        &url,
+        "DROP TABLE rebut.webhooks, rebut.webhook_deliveries, rebut.removed, rebut.visits; UPDATE rebut.schema_version SET version = 1",
+    );
+    let store = connect(&url).await;
+    assert_eq!((store.webhooks("ann").await, store.visit("1").await), (Ok(vec![]), Ok(None)));
+    assert_eq!(cluster.ask(&url, "SELECT version, (SELECT count(*) FROM rebut.events) FROM rebut.schema_version"), "3|3");
 }
 
 #[tokio::test]
