@@ -100,6 +100,13 @@ impl Audit {
         }
     }
 
+    /// The audit of a debate that is listed and has no journal at all.
+    pub(crate) fn wiped(row: &Session) -> Self {
+        let detail = format!("the list of debates has it as {}; its journal is gone", row.status.as_str());
+        let problem = Problem { seq: 1, kind: ProblemKind::Truncated, detail };
+        Self { problems: vec![problem], ok: false, ..verify(row.id, &[], &[], &[]) }
+    }
+
     /// Compares a journal with the row that lists it as ended. The row is derived from the journal, so that a shorter journal shows even
     /// where its checkpoints were taken away with its end.
     pub(crate) fn compare(&mut self, row: Option<&Session>, records: &[Record]) {
@@ -235,12 +242,11 @@ fn check_record(record: &Record, all: &[Record], head: Hash, redactions: &HashSe
 
 /// Returns up to which event the journal is sealed.
 fn check_seals(debate: DebateId, records: &[Record], checkpoints: &[Checkpoint], trusted: &[String], problems: &mut Vec<Problem>) -> u64 {
-    let count = records.len() as u64;
+    let last = records.last().map_or(0, |record| record.seq);
     let mut sealed = 0;
     for checkpoint in checkpoints {
         let at = checkpoint.count;
-        let place = usize::try_from(at).ok().and_then(|at| at.checked_sub(1));
-        let recorded = place.and_then(|place| records.get(place));
+        let recorded = records.binary_search_by_key(&at, |record| record.seq).ok().map(|place| &records[place]);
         let problem = if !checkpoint.is_valid(debate) {
             Some((ProblemKind::Unsealed, format!("the signature of the checkpoint at event {at} is wrong")))
         } else if !trusted.contains(&checkpoint.key) {
@@ -248,21 +254,25 @@ fn check_seals(debate: DebateId, records: &[Record], checkpoints: &[Checkpoint],
                 ProblemKind::Unsealed,
                 format!("the checkpoint at event {at} is signed by a key that is not trusted here: {}", checkpoint.key),
             ))
-        } else if at > count {
+        } else if at > last {
             Some((
                 ProblemKind::Truncated,
-                format!("the journal was signed with {at} events, only {count} are here; the end is missing from event {}", count + 1),
+                format!(
+                    "the journal was signed with {at} events, here it ends with event {last}; the end is missing from event {}",
+                    last + 1
+                ),
             ))
-        } else if recorded.is_none_or(|record| record.hash != checkpoint.head) {
+        } else if recorded.is_some_and(|record| record.hash != checkpoint.head) {
             Some((
                 ProblemKind::Rehashed,
                 format!("the chain up to event {at} is not the one that was signed (between event {} and {at})", sealed + 1),
             ))
         } else {
-            sealed = sealed.max(at);
+            // Where its event is missing, that was said.
+            sealed = recorded.map_or(sealed, |_| sealed.max(at));
             None
         };
-        problems.extend(problem.map(|(kind, detail)| Problem { seq: at.min(count + 1), kind, detail }));
+        problems.extend(problem.map(|(kind, detail)| Problem { seq: at.min(last + 1), kind, detail }));
     }
     let end = records.iter().rev().find(|record| {
         matches!(&*record.kind, "debate.completed" | "debate.paused" | "human.answered" | "human.marked" | "event.redacted")

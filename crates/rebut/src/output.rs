@@ -6,7 +6,7 @@ use crate::{
     debates::Debates,
     error::CliError,
     paint::Paint,
-    replacing::check_dir,
+    replacing::{check_dir, parent, replace},
     text,
 };
 use rebut_engine::{
@@ -48,15 +48,21 @@ pub async fn result(debates: &Debates, view: &View, output: &OutputArgs, app: &A
 
 /// Writes the files asked for.
 pub async fn files(debates: &Debates, view: &View, output: &OutputArgs) -> Result<(), CliError> {
+    let mut failed = None;
     for file in &output.output {
-        match render(debates, view, form_of(file)?).await {
-            Ok(text) => write(file, &text)?,
+        match render(debates, view, form_of(file)?).await.and_then(|text| write(file, &text)) {
+            Ok(()) => {}
             // A debate that ended without this must still end as it did.
             Err(error) if error.is_usage() => eprintln!("{} was not written: {error}", file.display()),
-            Err(error) => return Err(error),
+            // The others may be on another disk.
+            Err(error) => failed = failed.or(Some(error)),
         }
     }
-    Ok(())
+    let Some(error) = failed else { return Ok(()) };
+    Err(match view.id {
+        Some(id) => error.hint(format!("the debate is kept; when that is mended, write it again: rebut export {} FILE", id.short())),
+        None => error,
+    })
 }
 
 /// Whether the files asked for can be written and suit the format, before anybody is asked and paid.
@@ -77,7 +83,7 @@ pub fn check_files(output: &OutputArgs, format: &str) -> Result<(), CliError> {
             true => {
                 std::fs::OpenOptions::new().append(true).open(file).map_err(|error| CliError::file("write", file, &error))?;
             }
-            false => check_dir(file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new(".")))?,
+            false => check_dir(parent(file))?,
         }
     }
     Ok(())
@@ -158,10 +164,19 @@ pub fn file_safe(name: &str) -> String {
     if safe.is_empty() { "question".to_owned() } else { safe }
 }
 
-/// Writes a text to a file, and makes its directory if need be.
+/// Writes a text to a file, and makes its directory if need be. Whatever goes wrong, what was there before stays whole; where nothing can be
+/// made beside it (a pipe, a directory that only lets this file be written) it is written in its place.
 pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
     make_parent(file)?;
-    std::fs::write(file, text).map_err(|error| CliError::file("write", file, &error))
+    let failed = |error: std::io::Error| CliError::file("write", file, &error);
+    // A link that the user names leads to the file they mean.
+    let place = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let is_plain = place.metadata().is_ok_and(|known| known.is_file());
+    match place.metadata() {
+        Ok(known) if !known.is_file() && !known.is_dir() => std::fs::write(&place, text).map_err(failed),
+        _ if is_plain && check_dir(parent(&place)).is_err() => std::fs::write(&place, text).map_err(failed),
+        _ => replace(&place, text.as_bytes()),
+    }
 }
 
 /// Makes a file's directory if it is not there. Says whether it was not.

@@ -103,7 +103,8 @@ fn beside(path: &Path, readers: Readers) -> io::Result<(File, PathBuf)> {
     Err(taken)
 }
 
-fn parent(path: &Path) -> &Path {
+/// The directory of a file.
+pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

@@ -1,6 +1,6 @@
 //! A decision record: what was decided, between what, why, and who disagreed.
 
-use super::markdown::{choices, cost};
+use super::markdown::{choices, cost, redacted};
 use crate::{
     clean::{for_markdown, shortened},
     outcome::Ending,
@@ -38,6 +38,9 @@ pub fn adr(view: &View) -> Result<String, String> {
     );
     if started.rehearsal {
         text.push_str("\n> Made by the built-in rehearsal, not by models: do not rely on it.\n");
+    }
+    if let Some(redacted) = redacted(view) {
+        let _ = writeln!(text, "\n> {redacted}");
     }
     let context = started.input.get("context").and_then(|context| context.as_str()).unwrap_or_default();
     let _ = writeln!(text, "\n## Context\n\n{}\n", quoted(context));

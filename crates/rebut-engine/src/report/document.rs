@@ -58,6 +58,9 @@ pub struct Document {
     pub rounds: usize,
     /// Events in the journal when this was made.
     pub events: u64,
+    /// Events whose text was taken out: what they said is missing here. Left out where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<u64>,
     /// The debate this one is compared with, where it is a control arm.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline_of: Option<String>,
@@ -87,6 +90,7 @@ pub fn document(view: &View) -> Option<Document> {
         weights: Weights::of_debate(started),
         rounds: view.rounds.iter().filter(|round| round.completed).count(),
         events: view.events,
+        redacted: view.redacted.clone(),
         baseline_of: started.input.get("baseline_of").and_then(Value::as_str).map(str::to_owned),
     })
 }

@@ -25,6 +25,9 @@ pub fn transcript(view: &View) -> String {
     if started.rehearsal {
         text.push_str("> Rehearsal: the built-in speaker answered, not a model.\n\n");
     }
+    if let Some(redacted) = redacted(view) {
+        let _ = writeln!(text, "> {redacted}\n");
+    }
     if let Some(reading) = Format::of(view).and_then(|format| format.reading) {
         text.push_str((reading.transcript)(view).trim_start());
         write_ends(&mut text, view, &[]);
@@ -55,6 +58,12 @@ pub fn transcript(view: &View) -> String {
     write_outcome(&mut text, view, &options);
     write_waiting(&mut text, view);
     text
+}
+
+/// That texts were taken out, if any were.
+pub(super) fn redacted(view: &View) -> Option<String> {
+    let events = view.redacted.iter().map(u64::to_string).collect::<Vec<_>>();
+    (!events.is_empty()).then(|| format!("Redacted: what events {} said is missing here.", events.join(", ")))
 }
 
 /// What a person is shown at the gate where the debate waits.
@@ -103,9 +112,6 @@ pub fn markdown(view: &View) -> String {
     }
     for resumed in view.resumed.iter().filter(|resumed| !resumed.drift.is_empty()) {
         let _ = writeln!(text, "- Resumed by {} with changed prompts: {}", resumed.engine, resumed.drift.join(", "));
-    }
-    if !view.redacted.is_empty() {
-        let _ = writeln!(text, "- Redacted events: {}", view.redacted.iter().map(u64::to_string).collect::<Vec<_>>().join(", "));
     }
     text
 }

@@ -52,7 +52,16 @@ pub async fn history(debates: &Debates) -> Result<Kept, CliError> {
     let mut sessions = debates.sessions(&Filter { status: Some(Status::Completed), ..Filter::default() }).await?;
     sessions.reverse();
     for session in sessions {
-        kept.add(&debates.view(session.id).await?);
+        match debates.view(session.id).await {
+            Ok(view) => {
+                kept.add(&view);
+            }
+            // Listed, and its journal is gone.
+            Err(error) if error.is_usage() => {
+                eprintln!("{} is left out: {error}; `rebut audit verify` says more", session.id.short());
+            }
+            Err(error) => return Err(error),
+        }
     }
     Ok(kept)
 }

@@ -11,7 +11,16 @@ type Tamper = fn(&Connection, &DebateId, &DebateId);
 
 #[test]
 fn tampering_is_found_and_its_place_named() {
-    let rows: [(&str, Tamper, u64, &str); 12] = [
+    let rows: [(&str, Tamper, u64, &str); 13] = [
+        (
+            "the whole journal wiped",
+            |db, id, _| {
+                change(db, "DELETE FROM events WHERE debate_id = ?1", id);
+                change(db, "DELETE FROM checkpoints WHERE debate_id = ?1", id);
+            },
+            1,
+            "truncated",
+        ),
         (
             "a tail deleted with its checkpoint",
             |db, id, _| {
@@ -69,6 +78,9 @@ fn tampering_is_found_and_its_place_named() {
         let audit = rebut.json(1, &["audit", "verify", &id, "--json"]);
         let first = &audit[0]["problems"][0];
         assert_eq!((first["seq"].as_u64(), first["kind"].as_str()), (Some(seq), Some(kind)), "{name}: {audit:#}");
+        if name == "a deleted middle" {
+            assert_eq!(audit[0]["problems"].as_array().map(Vec::len), Some(1), "its end is there: {audit:#}");
+        }
         let text = rebut.expect(1, &["audit", "verify", "--all"]);
         assert!(text.contains(&format!("{} DAMAGED\n  at event {seq}: {kind}: ", &id[..8])), "{name}: {text}");
         assert!(text.contains(&format!("{} ok", &other[..8])), "{name}: the other debate is whole: {text}");
@@ -166,6 +178,11 @@ fn a_redacted_text_is_gone_and_the_chain_still_holds() {
     let text = rebut.expect(0, &["audit", "verify", &id]);
     assert!(text.contains("27 events, sealed to 27, 1 redacted"), "{text}");
     assert!(rebut.expect(0, &["show", &id]).contains("RECOMMENDED  C Limited offline, 2 of 3"));
+    for reading in [&["show", &id, "--transcript"][..], &["export", &id, "-f", "adr"], &["export", &id, "-f", "markdown"]] {
+        let text = rebut.expect(0, reading);
+        assert!(text.contains(&format!("> Redacted: what events {seq} said is missing here.")), "{reading:?}: {text}");
+    }
+    assert_eq!(after["redacted"], serde_json::json!([said["seq"]]));
     let refused = rebut.run(&["replay", &id]);
     assert_eq!(refused.code, 2);
     assert!(refused.stderr.contains("has redacted events"), "{}", refused.stderr);

@@ -39,3 +39,28 @@ fn what_has_no_positions_has_no_drawing_and_a_rehearsal_is_loud() {
     rebut.expect(0, &case(&["-q", "-m", "risk=rehearsal", "-o", "mixed.html", "--exit-zero", "--rounds", "1"]));
     assert!(rebut.read("mixed.html").contains("class=\"loud\""), "one of them is enough");
 }
+
+/// No file may grow beyond 50 KiB here, as on a full disk.
+#[test]
+fn a_file_that_cannot_be_written_leaves_the_old_one_whole() {
+    let rebut = Rebut::new();
+    let mut long: serde_json::Value = serde_json::from_str(&recommends("A")).expect("JSON");
+    long["summary"] = "word ".repeat(40_000).into();
+    rebut.write("debate.md", &script(&[("*", &long.to_string())]));
+    rebut.expect(0, &case(&["-q"]));
+    rebut.write("a.md", "the old one");
+    std::os::unix::fs::symlink("a.md", rebut.path("link.md")).expect("a link");
+    let mut command = std::process::Command::new("/bin/sh");
+    command.args(["-c", "trap '' XFSZ; ulimit -f 100; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_rebut")]);
+    let plain = rebut.command(&[]);
+    command.current_dir(plain.get_current_dir().expect("a directory")).env_clear();
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = command.args(["export", "last", "link.md"]).output().expect("it runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && stderr.contains("cannot write link.md"), "{stderr}");
+    assert_eq!(rebut.read("a.md"), "the old one");
+    rebut.expect(0, &["export", "last", "link.md"]);
+    assert!(rebut.read("a.md").contains("word word") && rebut.path("link.md").is_symlink(), "a link leads to what is meant");
+    let left = std::fs::read_dir(rebut.path(".")).expect("a directory").filter_map(Result::ok);
+    assert!(left.map(|file| file.file_name()).all(|name| !name.to_string_lossy().ends_with(".part")), "nothing is left beside it");
+}
