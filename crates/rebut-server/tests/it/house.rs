@@ -14,6 +14,7 @@ use rebut_engine::{
     observing::Observer,
     outcome::Outcome,
     seal::Seal,
+    store::Store,
 };
 use rebut_server::{
     Metrics, Server, Settings,
@@ -84,7 +85,7 @@ pub fn case(name: &str) -> Case {
 }
 
 /// The public key of the house's seal.
-fn seal() -> Seal {
+pub fn seal() -> Seal {
     Seal::from_secret(&[7; 32])
 }
 
@@ -108,12 +109,17 @@ impl House {
 
     /// A house where debates begin so and this model answers.
     pub async fn of(start: Start, model: Arc<dyn Model>, settings: Settings) -> Self {
+        Self::kept_in(Arc::new(MemoryStore::new()), start, model, settings).await
+    }
+
+    /// The same where debates are kept there.
+    pub async fn kept_in(store: Arc<dyn Store>, start: Start, model: Arc<dyn Model>, settings: Settings) -> Self {
         let metrics = Arc::new(Metrics::default());
         let observer: Option<Arc<dyn Observer>> = Some(metrics.clone());
         let clock: Arc<AheadClock> = Arc::default();
         let options =
             DeskOptions { clock: clock.clone(), seal: Some(seal()), formats: ALL, stream_deltas: true, observer, ..DeskOptions::default() };
-        let desk = Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(Everybody(model)), options);
+        let desk = Desk::with_options(store, Arc::new(Everybody(model)), options);
         let inbox = Arc::new(Waiting::default());
         let settings = Settings { trusted: vec![seal().public().to_owned()], ..settings };
         let front = Arc::new(Prepared { start, inbox: inbox.clone() });

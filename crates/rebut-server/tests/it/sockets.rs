@@ -11,9 +11,9 @@ use tokio_tungstenite::{
     tungstenite::{Message, client::IntoClientRequest},
 };
 
-type Socket = WebSocketStream<TcpStream>;
+pub type Socket = WebSocketStream<TcpStream>;
 
-async fn open(house: &House, token: &str, id: DebateId, query: &str) -> Socket {
+pub async fn open(house: &House, token: &str, id: DebateId, query: &str) -> Socket {
     let mut request = format!("ws://{}/v1/debates/{id}/ws{query}", house.host()).into_client_request().expect("an address");
     request.headers_mut().insert("Authorization", format!("Bearer {token}").parse().expect("a header"));
     let stream = TcpStream::connect(house.at).await.expect("the server listens");
@@ -21,7 +21,7 @@ async fn open(house: &House, token: &str, id: DebateId, query: &str) -> Socket {
 }
 
 /// The next message that is text; nothing after the close.
-async fn next(socket: &mut Socket) -> Option<Value> {
+pub async fn next(socket: &mut Socket) -> Option<Value> {
     loop {
         match socket.next().await?.ok()? {
             Message::Text(text) => return Some(serde_json::from_str(&text).expect("JSON")),
