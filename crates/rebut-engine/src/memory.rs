@@ -5,7 +5,7 @@ use crate::{
     projection::{CodeRow, Made, OfTurn, Projection, Tables, TurnList, TurnLists},
     record::Record,
     seal::Checkpoint,
-    store::{Append, Changed, Claim, Filter, Session, Store, StoreError, TurnRow},
+    store::{Append, Changed, Claim, Filter, Head, Pick, Picked, Session, Store, StoreError, TurnRow},
     visits::{Visit, Visits},
 };
 use std::{
@@ -57,6 +57,21 @@ impl Kept {
     fn check(&self, append: &Append) -> Result<(), StoreError> {
         let count = self.appended.iter().map(Vec::len).sum::<usize>() as u64;
         if count == append.after { Ok(()) } else { Err(StoreError::Conflict { debate: append.debate, count }) }
+    }
+
+    fn pick(&self, pick: &Pick) -> Picked {
+        let all = || self.appended.iter().flatten();
+        let is_wanted = |record: &&Record| {
+            record.seq > pick.after && pick.kinds.as_ref().is_none_or(|kinds| kinds.iter().any(|kind| *kind == record.kind))
+        };
+        let mut records: Vec<Record> = match pick.from_end {
+            true => all().rev().filter(is_wanted).take(pick.bound()).cloned().collect(),
+            false => all().filter(is_wanted).take(pick.bound()).cloned().collect(),
+        };
+        if pick.from_end {
+            records.reverse();
+        }
+        Picked { records, head: all().next_back().map(|last| Head { seq: last.seq, ts: last.ts.clone() }) }
     }
 
     fn apply(&mut self, append: Append) {
@@ -143,10 +158,14 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError> {
+    async fn page(&self, debate: DebateId, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
         let debates = self.lock();
         let records = debates.get(&debate).into_iter().flat_map(|kept| kept.appended.iter().flatten());
-        Ok(records.skip(usize::try_from(after).unwrap_or(usize::MAX)).cloned().collect())
+        Ok(records.skip(usize::try_from(after).unwrap_or(usize::MAX)).take(most).cloned().collect())
+    }
+
+    async fn pick(&self, debate: DebateId, pick: &Pick) -> Result<Picked, StoreError> {
+        Ok(self.lock().get(&debate).map(|kept| kept.pick(pick)).unwrap_or_default())
     }
 
     async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {

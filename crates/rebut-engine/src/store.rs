@@ -18,8 +18,16 @@ pub trait Store: Send + Sync + 'static {
     /// Appends to a debate's journal, all or nothing. Returns once it is as durable as asked.
     async fn append(&self, append: Append) -> Result<(), StoreError>;
 
-    /// The records after number `after`, in order; empty when there are none.
-    async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError>;
+    /// The first records after number `after`, at most so many, in order; empty when there are none.
+    async fn page(&self, debate: DebateId, after: u64, most: usize) -> Result<Vec<Record>, StoreError>;
+
+    /// Some records of a debate and where its journal ends, both of the same moment.
+    async fn pick(&self, debate: DebateId, pick: &Pick) -> Result<Picked, StoreError>;
+
+    /// All records after number `after`, in order; empty when there are none.
+    async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError> {
+        self.page(debate, after, usize::MAX).await
+    }
 
     /// Every checkpoint of a debate, oldest first.
     async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError>;
@@ -74,6 +82,49 @@ pub enum Changed {
     These(Vec<DebateId>),
     /// Nobody knows: word of it may have been lost, so everything has to be looked at.
     Anything,
+}
+
+/// Which records of a journal. Nothing said is all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pick {
+    /// Only those after this number.
+    pub after: u64,
+    /// Only of these kinds. A redacted record keeps its kind.
+    pub kinds: Option<Vec<String>>,
+    /// At most so many.
+    pub most: Option<usize>,
+    /// Where there are more, the last ones rather than the first; they come in their order all the same.
+    pub from_end: bool,
+}
+
+impl Pick {
+    /// All records of some kinds.
+    pub fn of(kinds: &[&str]) -> Self {
+        Self { kinds: Some(kinds.iter().map(|kind| (*kind).to_owned()).collect()), ..Self::default() }
+    }
+
+    /// At most so many as a number; without a bound the largest.
+    pub fn bound(&self) -> usize {
+        self.most.unwrap_or(usize::MAX)
+    }
+}
+
+/// What was picked of a journal.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Picked {
+    /// The records, in their order.
+    pub records: Vec<Record>,
+    /// Where the journal ends; `None` where there is none.
+    pub head: Option<Head>,
+}
+
+/// The end of a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The number of the last record.
+    pub seq: u64,
+    /// When it was written.
+    pub ts: Arc<str>,
 }
 
 /// One transaction on one debate.

@@ -15,7 +15,7 @@ use crate::{
     outcome::{Absence, Ending, Outcome},
     record::Record,
     running::RunCompleted,
-    store::{Session, Status, TurnRow},
+    store::{Picked, Session, Status, TurnRow},
     topology,
 };
 use serde::Serialize;
@@ -211,6 +211,15 @@ impl View {
         let mut view = Self::default();
         for record in records {
             view.apply(record);
+        }
+        view
+    }
+
+    /// The view of a part of a journal: what the rest tells is missing, but for how many events there are and when the last was written.
+    pub fn picked(Picked { records, head }: Picked) -> Self {
+        let mut view = Self::of(&records);
+        if let Some(head) = head {
+            (view.events, view.updated_at) = (head.seq, head.ts);
         }
         view
     }

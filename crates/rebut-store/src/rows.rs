@@ -5,7 +5,7 @@ use rebut_engine::{
     DebateId,
     record::{Hash, Record},
     seal::Checkpoint,
-    store::{Filter, Session, Status, TurnRow},
+    store::{Filter, Head, Pick, Picked, Session, Status, TurnRow},
 };
 use rusqlite::{
     Connection, OptionalExtension, Row, Rows,
@@ -40,29 +40,59 @@ pub(crate) fn insert_event(connection: &Connection, record: &Record) -> rusqlite
 /// A row that does not hold what it must: its number, and what is wrong.
 type Bad = (u64, String);
 
-/// The records after number `after`, in order, or the first row that cannot be read.
-pub(crate) fn load(connection: &Connection, debate: DebateId, after: u64) -> rusqlite::Result<Result<Vec<Record>, Bad>> {
+/// The first records after number `after`, at most so many, in order, or the first row that cannot be read.
+pub(crate) fn page(connection: &Connection, debate: DebateId, after: u64, most: usize) -> rusqlite::Result<Result<Vec<Record>, Bad>> {
     let mut statement = connection.prepare_cached(
         "SELECT seq, ts, type, round, phase, agent, data, salt, digest, prev, hash
-         FROM events WHERE debate_id = ?1 AND seq > ?2 ORDER BY seq",
+         FROM events WHERE debate_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
     )?;
-    let read = |row: &Row<'_>| {
-        Ok(Record {
-            debate,
-            seq: count(row, 0)?,
-            ts: row.get(1)?,
-            kind: Cow::Owned(row.get(2)?),
-            round: row.get(3)?,
-            phase: row.get::<_, Option<Arc<str>>>(4)?,
-            agent: row.get::<_, Option<Arc<str>>>(5)?,
-            data: row.get(6)?,
-            salt: row.get(7)?,
-            digest: Hash(row.get(8)?),
-            prev: Hash(row.get(9)?),
-            hash: Hash(row.get(10)?),
-        })
+    collect(statement.query((debate.as_bytes(), int(after), int(most as u64)))?, |row| read_record(debate, row))
+}
+
+/// What is picked of a journal and where that ends, or the first row that cannot be read.
+pub(crate) fn pick(connection: &Connection, debate: DebateId, pick: &Pick) -> rusqlite::Result<Result<Picked, Bad>> {
+    // Only reads, and both from what is committed now; when it is dropped, it is over.
+    let moment = connection.unchecked_transaction()?;
+    let mut statement = moment.prepare_cached("SELECT seq, ts FROM events WHERE debate_id = ?1 ORDER BY seq DESC LIMIT 1")?;
+    let read_head = |row: &Row<'_>| Ok(Head { seq: count(row, 0)?, ts: row.get(1)? });
+    let head = match collect(statement.query([debate.as_bytes()])?, read_head)? {
+        Ok(mut head) => head.pop(),
+        Err(bad) => return Ok(Err(bad)),
     };
-    collect(statement.query((debate.as_bytes(), int(after)))?, read)
+    let mut sql = "SELECT seq, ts, type, round, phase, agent, data, salt, digest, prev, hash
+        FROM events WHERE debate_id = ? AND seq > ?"
+        .to_owned();
+    let mut values: Vec<Value> = vec![debate.as_bytes().to_vec().into(), int(pick.after).into()];
+    if let Some(kinds) = &pick.kinds {
+        let _ = write!(sql, " AND type IN ({})", vec!["?"; kinds.len()].join(", "));
+        values.extend(kinds.iter().map(|kind| Value::from(kind.clone())));
+    }
+    sql.push_str(if pick.from_end { " ORDER BY seq DESC LIMIT ?" } else { " ORDER BY seq LIMIT ?" });
+    values.push(int(pick.bound() as u64).into());
+    let picked = collect(moment.prepare_cached(&sql)?.query(rusqlite::params_from_iter(values))?, |row| read_record(debate, row))?;
+    Ok(picked.map(|mut records| {
+        if pick.from_end {
+            records.reverse();
+        }
+        Picked { records, head }
+    }))
+}
+
+fn read_record(debate: DebateId, row: &Row<'_>) -> rusqlite::Result<Record> {
+    Ok(Record {
+        debate,
+        seq: count(row, 0)?,
+        ts: row.get(1)?,
+        kind: Cow::Owned(row.get(2)?),
+        round: row.get(3)?,
+        phase: row.get::<_, Option<Arc<str>>>(4)?,
+        agent: row.get::<_, Option<Arc<str>>>(5)?,
+        data: row.get(6)?,
+        salt: row.get(7)?,
+        digest: Hash(row.get(8)?),
+        prev: Hash(row.get(9)?),
+        hash: Hash(row.get(10)?),
+    })
 }
 
 /// Reads row by row. The number of each stands in its first column.

@@ -14,7 +14,7 @@ use rebut_engine::{
     projection::Tables,
     record::Record,
     seal::Checkpoint,
-    store::{Append, Changed, Filter, Session, Store, StoreError},
+    store::{Append, Changed, Filter, Pick, Picked, Session, Store, StoreError},
 };
 use rusqlite::Connection;
 use std::{
@@ -79,8 +79,14 @@ impl Store for SqliteStore {
         self.write(Step::Work(Work::Append(append))).await
     }
 
-    async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError> {
-        let read = self.read(move |connection| rows::load(connection, debate, after)).await?;
+    async fn page(&self, debate: DebateId, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        let read = self.read(move |connection| rows::page(connection, debate, after, most)).await?;
+        read.map_err(|(seq, why)| StoreError::Unreadable { debate, seq, why })
+    }
+
+    async fn pick(&self, debate: DebateId, pick: &Pick) -> Result<Picked, StoreError> {
+        let pick = pick.clone();
+        let read = self.read(move |connection| rows::pick(connection, debate, &pick)).await?;
         read.map_err(|(seq, why)| StoreError::Unreadable { debate, seq, why })
     }
 

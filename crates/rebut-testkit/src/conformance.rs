@@ -1,10 +1,12 @@
 //! What every store must do, as a table of checks: the same for the one in memory and the ones on disk.
 
 pub mod outbox;
+mod reading;
 mod tables;
 pub mod visits;
 
 use futures_util::future::{BoxFuture, join_all};
+use reading::{gives_a_page, picks_at_one_moment, picks_what_fits};
 use rebut_engine::{
     DebateId,
     event::{Event, HumanNoted, TurnCompleted},
@@ -35,6 +37,9 @@ checks! {
     comes_back_byte_for_byte,
     conflict_leaves_nothing_behind,
     loads_after_a_number,
+    gives_a_page,
+    picks_what_fits,
+    picks_at_one_moment,
     keeps_checkpoints_in_order,
     lists_sessions,
     replaces_a_session,

@@ -6,33 +6,55 @@ use rebut_engine::{
     projection::Tables,
     record::Record,
     seal::Checkpoint,
-    store::{Append, Changed, Filter, Session, Store, StoreError},
+    store::{Append, Changed, Filter, Pick, Picked, Session, Store, StoreError},
 };
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 type OnAppend = dyn Fn(Arc<dyn Store>, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync;
 type OnLoad = dyn Fn() -> Result<(), StoreError> + Send + Sync;
 
-/// A store whose appends go through a function, and whose reads may be refused by another.
+/// A store whose appends go through a function, whose reads may be refused by another, and which counts the records it gives.
 pub struct Interposed {
     store: Arc<dyn Store>,
     on_append: Box<OnAppend>,
     on_load: Option<Box<OnLoad>>,
+    given: AtomicUsize,
 }
 
 impl Interposed {
+    /// Nothing is in between but the count.
+    pub fn counting(store: impl Store) -> Self {
+        Self::new(store, |store, append| Box::pin(async move { store.append(append).await }))
+    }
+
     /// Appends go through `on_append`.
     pub fn new(
         store: impl Store,
         on_append: impl Fn(Arc<dyn Store>, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,
     ) -> Self {
-        Self { store: Arc::new(store), on_append: Box::new(on_append), on_load: None }
+        Self { store: Arc::new(store), on_append: Box::new(on_append), on_load: None, given: AtomicUsize::new(0) }
     }
 
     /// The same; `on_load` is asked before each reading, and users are warned that the store may be unreachable.
     #[must_use]
     pub fn unreachable(self, on_load: impl Fn() -> Result<(), StoreError> + Send + Sync + 'static) -> Self {
         Self { on_load: Some(Box::new(on_load)), ..self }
+    }
+
+    /// How many records were read from it since this was asked last.
+    pub fn given(&self) -> usize {
+        self.given.swap(0, Ordering::SeqCst)
+    }
+
+    fn may_read(&self) -> Result<(), StoreError> {
+        self.on_load.as_ref().map_or(Ok(()), |on_load| on_load())
+    }
+
+    fn count(&self, records: &[Record]) {
+        self.given.fetch_add(records.len(), Ordering::SeqCst);
     }
 }
 
@@ -42,9 +64,18 @@ impl Store for Interposed {
         (self.on_append)(self.store.clone(), append).await
     }
 
-    async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError> {
-        self.on_load.as_ref().map_or(Ok(()), |on_load| on_load())?;
-        self.store.load(debate, after).await
+    async fn page(&self, debate: DebateId, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        self.may_read()?;
+        let records = self.store.page(debate, after, most).await?;
+        self.count(&records);
+        Ok(records)
+    }
+
+    async fn pick(&self, debate: DebateId, pick: &Pick) -> Result<Picked, StoreError> {
+        self.may_read()?;
+        let picked = self.store.pick(debate, pick).await?;
+        self.count(&picked.records);
+        Ok(picked)
     }
 
     async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {

@@ -17,7 +17,7 @@ use crate::{
     record::{Hash, Place, Record},
     replay::{Recorded, Recording},
     report,
-    store::{Append, Claim, Durability, Filter, StoreError},
+    store::{Append, Claim, Durability, Filter, Pick, StoreError},
     topology::kind_of,
     view::{self, View},
 };
@@ -139,7 +139,7 @@ impl Desk {
         }
         let session = View::of(&file.records).session();
         let session = session.ok_or_else(|| DeskError::BadRequest("the file holds no debate".to_owned()))?;
-        if !self.inner.store.load(file.debate, 0).await?.is_empty() {
+        if !self.inner.store.page(file.debate, 0, 1).await?.is_empty() {
             return Err(DeskError::WrongState(format!("debate {} is here already", file.debate)));
         }
         let mut turns = view::turn_rows(&file.records);
@@ -223,9 +223,9 @@ impl Desk {
             return Err(DeskError::WrongState(format!("debate {} is running; cancel it first", id.short())));
         }
         // A damaged journal can be removed too: its last number rather than how many there are, and what the store says where it cannot be read.
-        let count = match self.inner.store.load(id, 0).await {
+        let count = match self.inner.store.pick(id, &Pick { most: Some(0), ..Pick::default() }).await {
             Err(StoreError::Unreadable { .. }) => 0,
-            loaded => loaded?.last().map_or(0, |record| record.seq),
+            picked => picked?.head.map_or(0, |head| head.seq),
         };
         match self.take_over(id, count).await {
             Err(DeskError::Store(StoreError::Conflict { count, .. })) => self.take_over(id, count).await?,

@@ -28,7 +28,7 @@ use crate::{
     sandbox::{NoSandbox, Sandbox},
     seal::Seal,
     secrets::Scrubber,
-    store::{Filter, Session, Store},
+    store::{Filter, Pick, Picked, Session, Store},
     view::View,
     wisdom,
 };
@@ -293,6 +293,11 @@ impl Desk {
         Ok(View::of(&self.records(id).await?))
     }
 
+    /// A debate as its events of some kinds tell it; what the others tell is missing, as in [`View::picked`].
+    pub async fn view_of(&self, id: DebateId, kinds: &[&str]) -> Result<View, DeskError> {
+        Ok(View::picked(self.pick(id, &Pick::of(kinds)).await?))
+    }
+
     /// Partial text of a debate that runs here.
     pub fn deltas(&self, id: DebateId) -> Option<Listening> {
         self.inner.live().get(&id).and_then(|live| live.deltas.listen())
@@ -301,6 +306,12 @@ impl Desk {
     /// The format of that name.
     pub fn format(&self, name: &str) -> Result<&'static Format, DeskError> {
         self.inner.formats.iter().find(|format| format.name == name).ok_or_else(|| DeskError::UnknownFormat(name.to_owned()))
+    }
+
+    /// Some of what is recorded of a debate, and where its journal ends.
+    pub async fn pick(&self, id: DebateId, pick: &Pick) -> Result<Picked, DeskError> {
+        let picked = self.inner.store.pick(id, pick).await?;
+        if picked.head.is_none() { Err(DeskError::NotFound(id.to_string())) } else { Ok(picked) }
     }
 
     /// Everything recorded of a debate.

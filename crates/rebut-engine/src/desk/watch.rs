@@ -8,8 +8,9 @@ use crate::{
     journal::{Entry, Journal},
     observing::Observer,
     record::Record,
+    store::{Pick, Picked, StoreError},
 };
-use futures_util::FutureExt;
+use futures_util::{FutureExt, future::BoxFuture};
 use std::{
     any::Any,
     collections::{HashMap, VecDeque},
@@ -17,6 +18,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::{sync::watch as channel, time::Instant};
+
+/// Events that a watcher reads at once, and holds at most: one that is far behind, or slow, does not hold the journal.
+const AT_ONCE: usize = 64;
+
+/// The kinds of events after which a debate stands elsewhere than before.
+const STANDING: [&str; 3] = ["debate.completed", "debate.paused", "debate.resumed"];
 
 /// The events of one debate, one after the other, until it ends or is left; until it ends, for whoever [waits out pauses](Watch::through_pauses).
 pub struct Watch {
@@ -26,8 +33,12 @@ pub struct Watch {
     /// The number of the last event when it began.
     known: u64,
     waiting: VecDeque<Record>,
+    /// Whether there are events behind those that wait here.
+    more: bool,
+    /// The reading under way. It stays here while whoever asked turns to something else, and is not begun anew.
+    reading: Option<Reading>,
     ticks: channel::Receiver<u64>,
-    /// Where the debate stands after the last event that was given.
+    /// Where the debate stands after the last event that is known; while some of those are still to be given, after the last that was.
     stands: Stands,
     through_pauses: bool,
     /// Whether it was seen running here, and whether it does not any more: then nothing more comes, whatever its last event is.
@@ -41,14 +52,23 @@ impl Desk {
         self.listen_elsewhere();
         let ticks = self.inner.ears.listen(id);
         let ran = self.inner.live().contains_key(&id);
-        let (seen, waiting): (Vec<Record>, VecDeque<Record>) = {
-            let mut records = self.records(id).await?;
-            let rest = records.split_off(records.iter().take_while(|record| record.seq <= after).count());
-            (records, rest.into())
-        };
-        let stands = seen.iter().fold(Stands::Running, Stands::after);
-        let known = waiting.back().or(seen.last()).map_or(0, |record| record.seq);
-        Ok(Watch { desk: self.clone(), id, seen: after, known, waiting, ticks, stands, through_pauses: false, ran, left: false })
+        let Picked { records, head } = self.pick(id, &Pick { most: Some(1), from_end: true, ..Pick::of(&STANDING) }).await?;
+        let known = head.map_or(0, |head| head.seq);
+        Ok(Watch {
+            desk: self.clone(),
+            id,
+            seen: after,
+            known,
+            waiting: VecDeque::new(),
+            more: after < known,
+            reading: None,
+            ticks,
+            // What comes before it counts no more, and what is still to be given leads there.
+            stands: records.iter().fold(Stands::Running, Stands::after),
+            through_pauses: false,
+            ran,
+            left: false,
+        })
     }
 }
 
@@ -141,6 +161,8 @@ impl Drop for Leaving {
     }
 }
 
+type Reading = BoxFuture<'static, Result<Vec<Record>, StoreError>>;
+
 /// Where a debate stands, as far as its watchers need to know.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stands {
@@ -167,6 +189,11 @@ impl Watch {
         Self { through_pauses: true, ..self }
     }
 
+    /// The same for whoever wants none of the events there are.
+    pub fn from_here(self) -> Self {
+        Self { seen: self.known, more: false, ..self }
+    }
+
     /// The number of the last event there was when it began.
     pub fn head(&self) -> u64 {
         self.known
@@ -174,17 +201,45 @@ impl Watch {
 
     /// Whether the debate has ended or was left, and everything was seen.
     pub fn is_over(&self) -> bool {
-        self.waiting.is_empty() && self.ends_at(self.stands)
+        self.waiting.is_empty() && !self.more && self.ends_at(self.stands)
     }
 
-    /// Whether the debate has ended or was left, and nothing that is still to be seen is wanted.
-    pub fn shows_none(&self, wanted: impl Fn(&Record) -> bool) -> bool {
-        let stands = self.waiting.iter().fold(self.stands, Stands::after);
-        self.ends_at(stands) && !self.waiting.iter().any(wanted)
+    /// Whether the debate had ended or was left when this began, and nothing that is still to be seen is of the wanted kinds; all are if not
+    /// given. Asked before the first event is taken.
+    pub async fn shows_none(&mut self, kinds: Option<Vec<String>>) -> Result<bool, DeskError> {
+        if !self.ends_at(self.stands) {
+            return Ok(false);
+        }
+        let wanted = Pick { after: self.seen, kinds, most: Some(1), ..Pick::default() };
+        Ok(self.desk.pick(self.id, &wanted).await?.records.is_empty())
     }
 
     fn ends_at(&self, stands: Stands) -> bool {
         stands == Stands::Ended || (stands == Stands::Paused && !self.through_pauses)
+    }
+
+    /// Reads what comes next, as far as it is there.
+    async fn read_on(&mut self) -> Result<(), DeskError> {
+        if self.reading.is_none() {
+            self.ticks.mark_unchanged();
+            // Asked before looking: what a run wrote last is there when it is gone.
+            let runs = self.desk.inner.live().contains_key(&self.id);
+            self.left = !runs && (self.left || self.ran);
+            self.ran = runs;
+        }
+        let (store, id, seen) = (&self.desk.inner.store, self.id, self.seen);
+        let reading = self.reading.get_or_insert_with(|| {
+            let store = store.clone();
+            // One more than is kept tells whether there are more.
+            Box::pin(async move { store.page(id, seen, AT_ONCE + 1).await })
+        });
+        let read = reading.await;
+        self.reading = None;
+        let mut records = read?;
+        self.more = records.len() > AT_ONCE;
+        records.truncate(AT_ONCE);
+        self.waiting = records.into();
+        Ok(())
     }
 
     /// The next event; `None` when the debate has ended or was left and everything was seen.
@@ -199,12 +254,7 @@ impl Watch {
                 self.stands = self.stands.after(&record);
                 return Ok(Some(record));
             }
-            self.ticks.mark_unchanged();
-            // Asked before looking: what a run wrote last is there when it is gone.
-            let runs = self.desk.inner.live().contains_key(&self.id);
-            self.left = !runs && (self.left || self.ran);
-            self.ran = runs;
-            self.waiting.extend(self.desk.inner.store.load(self.id, self.seen).await?);
+            self.read_on().await?;
             if !self.waiting.is_empty() {
                 continue;
             }

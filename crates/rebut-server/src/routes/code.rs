@@ -1,11 +1,16 @@
 //! The versions of a debate's code.
 
-use super::{exports::plain, json};
+use super::{
+    exports::plain,
+    json,
+    readings::{Reading, read},
+};
 use crate::{door::Call, problem::Problem};
 use axum::response::Response;
 use rebut_engine::{
     clean::for_people,
     facts::{CodeMetrics, CodeRecorded, TestCount},
+    view::View,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,19 +42,26 @@ struct Version {
     metrics: CodeMetrics,
 }
 
+impl Reading for Versions {
+    const KINDS: &'static [&'static str] = &["code.recorded"];
+
+    fn of(view: View) -> Self {
+        let versions = view.code.iter().map(|code| Version {
+            version: code.version,
+            candidate: code.candidate.clone(),
+            turn: code.turn.clone(),
+            language: code.language.clone(),
+            tests: code.tests,
+            quality: code.quality,
+            metrics: code.metrics,
+        });
+        Self { versions: versions.collect() }
+    }
+}
+
 /// Lists versions.
 pub async fn list(call: Call) -> Result<Response, Problem> {
-    let versions = call.server.desk.view(call.id()?).await?.code;
-    let versions = versions.iter().map(|code| Version {
-        version: code.version,
-        candidate: code.candidate.clone(),
-        turn: code.turn.clone(),
-        language: code.language.clone(),
-        tests: code.tests,
-        quality: code.quality,
-        metrics: code.metrics,
-    });
-    json(&Versions { versions: versions.collect() })
+    read::<Versions>(&call).await
 }
 
 /// Shows a version.
@@ -65,6 +77,6 @@ pub async fn diff(call: Call) -> Result<Response, Problem> {
 
 async fn version(call: &Call) -> Result<Arc<CodeRecorded>, Problem> {
     let number: u32 = call.parameter("n")?.parse().map_err(|_| Problem::not_found())?;
-    let versions = call.server.desk.view(call.id()?).await?.code;
+    let versions = call.server.desk.view_of(call.id()?, Versions::KINDS).await?.code;
     versions.into_iter().find(|code| code.version == number).ok_or_else(Problem::not_found)
 }

@@ -12,11 +12,12 @@ use rebut_engine::{
     agent::Agent,
     error::DeskError,
     event::{ForkedFrom, GateOpened, Limits},
+    family::is_person,
     formats::FORMATS,
     outcome::{Ending, Outcome},
     record::Hash,
     report::{Document, document},
-    store::{Filter, Listed, Session, Status},
+    store::{Filter, Listed, Pick, Session, Status},
     view::{Spent, View},
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -34,6 +35,22 @@ const CURSOR: &str = "^(20[0-9]{2}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0
 
 /// The form of the beginning of an id.
 const PREFIX: &str = "^[0-9a-f-]{1,36}$";
+
+/// The kinds of events that tell where a debate stands.
+pub const STANDING: &[&str] = &[
+    "debate.started",
+    "debate.paused",
+    "debate.resumed",
+    "debate.completed",
+    "round.started",
+    "round.completed",
+    "gate.opened",
+    "gate.decided",
+    "event.redacted",
+];
+
+/// The kinds of events that tell of turns, where [`STANDING`] is known too.
+pub const TURNS: &[&str] = &["turn.started", "turn.failed", "turn.completed"];
 
 /// A debate in a list.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -183,11 +200,11 @@ pub async fn create(call: Call) -> Result<Response, Problem> {
 
 /// Whether this very request began that debate before. Another request under its key is refused.
 async fn is_begun(server: &Shared, id: DebateId, owner: &str, request: Hash) -> Result<bool, Problem> {
-    let view = match server.desk.view(id).await {
+    let first = match server.desk.pick(id, &Pick { most: Some(1), ..Pick::default() }).await {
         Err(DeskError::NotFound(_)) => return Ok(false),
-        view => view?,
+        first => View::of(&first?.records),
     };
-    let started = view.started.filter(|started| started.initiated_by == owner).ok_or_else(Problem::not_found)?;
+    let started = first.started.filter(|started| started.initiated_by == owner).ok_or_else(Problem::not_found)?;
     if started.request == Some(request) {
         return Ok(true);
     }
@@ -216,7 +233,7 @@ async fn begun(call: &Call, id: DebateId, wait: Option<u64>, replayed: bool) -> 
 /// The result, if the debate comes to its end in that time and the server does not stop before.
 async fn ended_within(server: &Shared, id: DebateId, seconds: u64) -> Result<Option<Document>, Problem> {
     let over = async {
-        let mut watch = server.desk.watch(id, 0).await?;
+        let mut watch = server.desk.watch(id, 0).await?.from_here();
         while watch.next().await?.is_some() {}
         Ok::<_, DeskError>(())
     };
@@ -270,11 +287,11 @@ fn derived_id(owner: &str, key: &str) -> Result<DebateId, Problem> {
 
 /// A debate's card.
 pub async fn card_of(server: &Shared, id: DebateId) -> Result<DebateCard, Problem> {
-    let session = server.desk.view(id).await?.session().ok_or_else(Problem::not_found)?;
+    let session = server.desk.view_of(id, STANDING).await?.session().ok_or_else(Problem::not_found)?;
     Ok(card(&session))
 }
 
-fn card(session: &Session) -> DebateCard {
+pub(super) fn card(session: &Session) -> DebateCard {
     let outcome: Option<Outcome> = session.outcome.as_deref().and_then(|json| serde_json::from_str(json).ok());
     DebateCard {
         id: session.id,
@@ -334,11 +351,11 @@ fn place(cursor: &str) -> Option<Listed> {
 
 /// Shows a debate.
 pub async fn show(call: Call) -> Result<Response, Problem> {
-    let view = call.server.desk.view(call.id()?).await?;
+    let view = call.server.desk.view_of(call.id()?, &[STANDING, TURNS].concat()).await?;
     json(&detail(view).ok_or_else(Problem::not_found)?)
 }
 
-fn detail(view: View) -> Option<DebateDetail> {
+pub(super) fn detail(view: View) -> Option<DebateDetail> {
     let (session, started, usage) = (view.session()?, view.started.clone()?, view.spent());
     Some(DebateDetail {
         card: card(&session),
@@ -358,19 +375,33 @@ fn detail(view: View) -> Option<DebateDetail> {
 /// Says where a debate stands.
 pub async fn status(call: Call) -> Result<Response, Problem> {
     let id = call.id()?;
-    let view = call.server.desk.view(id).await?;
+    let mut view = call.server.desk.view_of(id, STANDING).await?;
+    if may_wait_for_people(&view) {
+        view = call.server.desk.view_of(id, &[STANDING, TURNS].concat()).await?;
+    }
+    json(&standing(id, &view, call.server.desk.is_run(id).await?))
+}
+
+/// Where a debate stands.
+pub(super) fn standing(id: DebateId, view: &View, is_run: bool) -> DebateStatus {
     let last = view.rounds.last();
-    json(&DebateStatus {
+    DebateStatus {
         id,
         status: view.status(),
-        is_run: call.server.desk.is_run(id).await?,
+        is_run,
         round: last.map_or(0, |round| round.round),
         phase: last.map(|round| round.phase.clone()),
         open_gate: view.open_gate.clone(),
         waiting: view.waiting_for_people().map(|turn| turn.turn.clone()).collect(),
         outcome: view.outcome.as_ref().map(|outcome| outcome.outcome),
         events: view.events,
-    })
+    }
+}
+
+/// Whether a turn may wait for a person: where somebody takes part who is one, as long as it goes on.
+pub(super) fn may_wait_for_people(view: &View) -> bool {
+    let people = |agent: &Agent| is_person(&agent.model) || agent.fallbacks.iter().any(|model| is_person(model));
+    view.outcome.is_none() && !view.paused && view.started.as_ref().is_none_or(|started| started.agents.iter().any(people))
 }
 
 /// Says what came of a debate.

@@ -14,7 +14,12 @@ use axum::{
     http::{HeaderMap, HeaderName, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use rebut_engine::{Watch, event::KINDS, record::Envelope};
+use rebut_engine::{
+    Watch,
+    event::KINDS,
+    record::Envelope,
+    store::{Pick, Picked},
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -92,14 +97,14 @@ pub async fn list(call: Call) -> Result<Response, Problem> {
         return Err(Problem::bad_request(format!("`limit` is 1 to {MOST}")));
     }
     if !wants_stream(&call.headers) {
-        return page(&call, after, types.as_ref(), limit).await;
+        return page(&call, after, listed(types.as_ref()), limit).await;
     }
-    let watch = match (begin(&call, after).await?, query.until) {
+    let mut watch = match (begin(&call, after).await?, query.until) {
         (watch, Until::Ended) => watch.through_pauses(),
         (watch, Until::Paused) => watch,
     };
     // Whoever comes back again and again must be told at last that nothing more comes for it.
-    if watch.shows_none(|record| types.as_ref().is_none_or(|types| types.contains(&*record.kind))) {
+    if watch.shows_none(listed(types.as_ref())).await? {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let tail = tail(&call, watch, types)?;
@@ -121,14 +126,13 @@ pub async fn ws(mut call: Call) -> Result<Response, Problem> {
     Ok(upgrade.on_upgrade(move |socket| client.follow(socket, tail)))
 }
 
-async fn page(call: &Call, after: u64, types: Option<&BTreeSet<String>>, limit: usize) -> Result<Response, Problem> {
-    let records = call.server.desk.records(call.id()?).await?;
-    let head = records.last().map_or(0, |record| record.seq);
-    let rest = records.into_iter().filter(|record| record.seq > after);
-    let mut wanted = rest.filter(|record| types.is_none_or(|types| types.contains(&*record.kind)));
-    let shown: Vec<_> = wanted.by_ref().take(limit).collect();
-    let has_more = wanted.next().is_some();
-    let last = if has_more { shown.last().map_or(after, |record| record.seq) } else { head.max(after) };
+async fn page(call: &Call, after: u64, kinds: Option<Vec<String>>, limit: usize) -> Result<Response, Problem> {
+    // One more than is shown tells whether there are more.
+    let pick = Pick { after, kinds, most: Some(limit + 1), ..Pick::default() };
+    let Picked { records, head } = call.server.desk.pick(call.id()?, &pick).await?;
+    let (has_more, shown) = (records.len() > limit, &records[..records.len().min(limit)]);
+    let end = head.map_or(after, |head| head.seq.max(after));
+    let last = if has_more { shown.last().map_or(after, |record| record.seq) } else { end };
     let events = shown.iter().map(|record| record.envelope()).collect::<Vec<_>>();
     #[derive(Serialize)]
     struct Page<'a> {
@@ -151,6 +155,10 @@ fn tail(call: &Call, watch: Watch, types: Option<BTreeSet<String>>) -> Result<Ta
     let place = call.server.watchers.enter(&call.key()?.name, call.server.settings.watchers)?;
     let stay = Stay::new(&call.server, call.guest()?.clone());
     Ok(Tail::new(call.server.clone(), call.id()?, stay, watch, types, place))
+}
+
+fn listed(types: Option<&BTreeSet<String>>) -> Option<Vec<String>> {
+    types.map(|types| types.iter().cloned().collect())
 }
 
 /// The kinds that are asked for. One that does not exist would never come, and nobody would know why.

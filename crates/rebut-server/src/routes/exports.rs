@@ -7,7 +7,7 @@ use axum::{
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
-use rebut_engine::{Desk, clean::for_people, report, view::View};
+use rebut_engine::{clean::for_people, report, view::View};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -94,13 +94,12 @@ fn document(view: &View) -> Result<String, String> {
 pub async fn export(call: Call) -> Result<Response, Problem> {
     let ExportQuery { format } = call.query()?;
     let form = FORMS.iter().find(|form| form.name == format).ok_or_else(Problem::not_found)?;
-    let id = call.id()?;
-    let view = call.server.desk.view(id).await?;
+    let (id, desk) = (call.id()?, &call.server.desk);
     let text = match form.render {
         // What a debate has none of (yet) is no mistake of the request.
-        Render::Words(render) => for_people(&render(&view).map_err(Problem::conflict)?).into_owned(),
-        Render::Exact(render) => render(&view).map_err(Problem::conflict)?,
-        Render::Journal => journal(&call.server.desk, &call).await?,
+        Render::Words(render) => for_people(&render(&desk.view(id).await?).map_err(Problem::conflict)?).into_owned(),
+        Render::Exact(render) => render(&desk.view(id).await?).map_err(Problem::conflict)?,
+        Render::Journal => desk.export(id).await?.to_ndjson().map_err(|error| Problem::internal(error.to_string()))?,
     };
     let mut response = plain(form.media_type, text);
     let name = format!("attachment; filename=\"debate-{}.{}\"", id.short(), form.ending);
@@ -109,10 +108,6 @@ pub async fn export(call: Call) -> Result<Response, Problem> {
         response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, PAGE_POLICY);
     }
     Ok(response)
-}
-
-async fn journal(desk: &Desk, call: &Call) -> Result<String, Problem> {
-    desk.export(call.id()?).await?.to_ndjson().map_err(|error| Problem::internal(error.to_string()))
 }
 
 /// Everything that was said.

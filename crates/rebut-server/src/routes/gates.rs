@@ -4,9 +4,10 @@ use super::json;
 use crate::{door::Call, problem::Problem, server::Shared};
 use axum::response::Response;
 use rebut_engine::{
-    DebateId,
+    DebateId, Desk,
     event::{Event, GateDecided, GateOpened},
-    record::{Hash, Record},
+    record::Hash,
+    store::Pick,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,8 +81,7 @@ pub struct Decision {
 
 /// Lists gates.
 pub async fn list(call: Call) -> Result<Response, Problem> {
-    let records = call.server.desk.records(call.id()?).await?;
-    json(&Gates { gates: all(&records) })
+    json(&Gates { gates: all(&call.server.desk, call.id()?).await? })
 }
 
 /// Opens the gate that waits.
@@ -100,8 +100,7 @@ pub async fn reject(call: Call) -> Result<Response, Problem> {
 pub async fn decide_named(call: Call) -> Result<Response, Problem> {
     let Decision { approved, reason, content } = crate::body::parse(&call.body)?;
     let gate = Some(call.parameter("gate")?.to_owned());
-    let records = call.server.desk.records(call.id()?).await?;
-    if !all(&records).iter().any(|known| Some(&known.gate) == gate.as_ref()) {
+    if !all(&call.server.desk, call.id()?).await?.iter().any(|known| Some(&known.gate) == gate.as_ref()) {
         return Err(Problem::not_found());
     }
     json(&decide(&call.server, call.id()?, &call.key()?.name, approved, Verdict { gate, reason, content }).await?)
@@ -114,7 +113,7 @@ pub async fn decide(server: &Shared, id: DebateId, by: &str, approved: bool, ver
     }
     let gate = match verdict.gate {
         Some(gate) => gate,
-        None => waiting(&all(&server.desk.records(id).await?))?,
+        None => waiting(&all(&server.desk, id).await?)?,
     };
     let decision = GateDecided { gate, approved, by: by.to_owned(), reason: verdict.reason };
     server.desk.decide(id, decision.clone(), verdict.content).await?;
@@ -135,10 +134,10 @@ fn waiting(gates: &[Gate]) -> Result<String, Problem> {
     }
 }
 
-/// Every gate of a journal. The first decision of each is its decision.
-fn all(records: &[Record]) -> Vec<Gate> {
+/// Every gate of a debate. The first decision of each is its decision.
+async fn all(desk: &Desk, id: DebateId) -> Result<Vec<Gate>, Problem> {
     let mut gates: Vec<Gate> = Vec::new();
-    for record in records {
+    for record in desk.pick(id, &Pick::of(&["gate.opened", "gate.decided"])).await?.records {
         let at = Some(record.ts.to_string());
         match record.event() {
             Ok(Some(Event::GateOpened(opened))) => {
@@ -154,7 +153,7 @@ fn all(records: &[Record]) -> Vec<Gate> {
             _ => {}
         }
     }
-    gates
+    Ok(gates)
 }
 
 fn entry<'a>(gates: &'a mut Vec<Gate>, name: &str) -> &'a mut Gate {

@@ -1,6 +1,9 @@
 //! Turns that people or calling agents answer, where the front offers that.
 
-use super::json;
+use super::{
+    debates::{STANDING, TURNS},
+    json,
+};
 use crate::{
     door::Call,
     front::{Inbox, NotTaken, TurnRequest},
@@ -64,10 +67,7 @@ fn inbox(call: &Call) -> Result<Arc<dyn Inbox>, Problem> {
 pub async fn list(call: Call) -> Result<Response, Problem> {
     let turns = inbox(&call)?.waiting(call.id()?).await;
     // An empty list would say that nobody is waited for.
-    if turns.is_empty()
-        && runner(&call).await? == Runner::Elsewhere
-        && call.server.desk.view(call.id()?).await?.waiting_for_people().next().is_some()
-    {
+    if turns.is_empty() && runner(&call).await? == Runner::Elsewhere && turns_of(&call).await?.waiting_for_people().next().is_some() {
         return Err(elsewhere());
     }
     json(&TurnRequests { turns })
@@ -129,7 +129,12 @@ async fn runner(call: &Call) -> Result<Runner, Problem> {
 async fn why_not(call: &Call, turn: &str) -> Result<Problem, Problem> {
     // Looked at before the journal: what a run wrote last is there when it is gone.
     let runner = runner(call).await?;
-    Ok(reason(&call.server.desk.view(call.id()?).await?, turn, runner))
+    Ok(reason(&turns_of(call).await?, turn, runner))
+}
+
+/// A debate's turns and where it stands.
+async fn turns_of(call: &Call) -> Result<View, Problem> {
+    Ok(call.server.desk.view_of(call.id()?, &[STANDING, TURNS].concat()).await?)
 }
 
 fn reason(view: &View, turn: &str, runner: Runner) -> Problem {

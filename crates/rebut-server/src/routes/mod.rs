@@ -12,6 +12,8 @@ pub mod readings;
 pub mod service;
 pub mod steering;
 pub mod table;
+#[cfg(test)]
+mod told;
 pub mod voting;
 pub mod webhooks;
 

@@ -7,6 +7,7 @@ use rebut_engine::{
     event::{HumanNoted, Position, Tally},
     facts::{Conflict, MergeRecorded, Ruling, ScoreAdjusted, ToolCalled},
     model::{Fault, Usage as Used},
+    outcome::Outcome,
     running::RunCompleted,
     view::{Spent, TurnState, TurnView, View},
 };
@@ -15,8 +16,18 @@ use serde::Serialize;
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 
-async fn view(call: &Call) -> Result<View, Problem> {
-    Ok(call.server.desk.view(call.id()?).await?)
+/// What is told of a debate by events of some kinds; no others are read for it.
+pub trait Reading: Serialize {
+    /// Those kinds.
+    const KINDS: &'static [&'static str];
+
+    /// What they tell.
+    fn of(view: View) -> Self;
+}
+
+/// Answers with a reading.
+pub async fn read<T: Reading>(call: &Call) -> Result<Response, Problem> {
+    json(&T::of(call.server.desk.view_of(call.id()?, T::KINDS).await?))
 }
 
 /// Turns of a debate.
@@ -67,9 +78,17 @@ impl From<TurnView> for Turn {
     }
 }
 
+impl Reading for Turns {
+    const KINDS: &'static [&'static str] = &["turn.started", "turn.failed", "turn.completed", "event.redacted"];
+
+    fn of(view: View) -> Self {
+        Self { turns: view.turns.into_iter().map(Turn::from).collect() }
+    }
+}
+
 /// Every turn.
 pub async fn turns(call: Call) -> Result<Response, Problem> {
-    json(&Turns { turns: view(&call).await?.turns.into_iter().map(Turn::from).collect() })
+    read::<Turns>(&call).await
 }
 
 /// Positions of a debate.
@@ -92,14 +111,21 @@ struct Held {
     position: Arc<Position>,
 }
 
+impl Reading for Positions {
+    const KINDS: &'static [&'static str] = &["round.started", "position.recorded", "position.changed"];
+
+    fn of(view: View) -> Self {
+        let held = view.rounds.into_iter().flat_map(|round| {
+            let (step, number) = (round.step, round.round);
+            round.positions.into_iter().map(move |(agent, position)| Held { agent, round: number, step: step.clone(), position })
+        });
+        Self { positions: held.collect() }
+    }
+}
+
 /// Who held what.
 pub async fn positions(call: Call) -> Result<Response, Problem> {
-    let view = view(&call).await?;
-    let held = view.rounds.into_iter().flat_map(|round| {
-        let (step, number) = (round.step, round.round);
-        round.positions.into_iter().map(move |(agent, position)| Held { agent, round: number, step: step.clone(), position })
-    });
-    json(&Positions { positions: held.collect() })
+    read::<Positions>(&call).await
 }
 
 /// Conflicts of a debate.
@@ -111,10 +137,17 @@ pub struct Conflicts {
     merge: Option<Arc<MergeRecorded>>,
 }
 
+impl Reading for Conflicts {
+    const KINDS: &'static [&'static str] = &["conflict.found", "merge.recorded"];
+
+    fn of(View { conflicts, merge, .. }: View) -> Self {
+        Self { conflicts, merge }
+    }
+}
+
 /// Proposals that cannot both be followed.
 pub async fn conflicts(call: Call) -> Result<Response, Problem> {
-    let View { conflicts, merge, .. } = view(&call).await?;
-    json(&Conflicts { conflicts, merge })
+    read::<Conflicts>(&call).await
 }
 
 /// Counts of a debate.
@@ -133,10 +166,18 @@ struct Counted {
     tally: Arc<Tally>,
 }
 
+impl Reading for Votes {
+    const KINDS: &'static [&'static str] = &["round.started", "vote.tallied"];
+
+    fn of(view: View) -> Self {
+        let counted = view.rounds.into_iter().filter_map(|round| Some(Counted { round: round.round, tally: round.tally? }));
+        Self { votes: counted.collect() }
+    }
+}
+
 /// How positions were counted.
 pub async fn votes(call: Call) -> Result<Response, Problem> {
-    let rounds = view(&call).await?.rounds.into_iter();
-    json(&Votes { votes: rounds.filter_map(|round| Some(Counted { round: round.round, tally: round.tally? })).collect() })
+    read::<Votes>(&call).await
 }
 
 /// Verdicts of a debate.
@@ -148,10 +189,17 @@ pub struct Verdicts {
     scores: Vec<Arc<ScoreAdjusted>>,
 }
 
+impl Reading for Verdicts {
+    const KINDS: &'static [&'static str] = &["verdict.recorded", "score.adjusted"];
+
+    fn of(View { verdicts, scores, .. }: View) -> Self {
+        Self { verdicts, scores }
+    }
+}
+
 /// What judges said.
 pub async fn verdicts(call: Call) -> Result<Response, Problem> {
-    let View { verdicts, scores, .. } = view(&call).await?;
-    json(&Verdicts { verdicts, scores })
+    read::<Verdicts>(&call).await
 }
 
 /// What was brought forward in a debate besides words.
@@ -176,15 +224,19 @@ struct ToolUse {
     call: Arc<ToolCalled>,
 }
 
+impl Reading for Evidence {
+    const KINDS: &'static [&'static str] =
+        &["run.completed", "tool.called", "human.noted", "debate.resumed", "debate.completed", "event.redacted"];
+
+    fn of(View { runs, tool_calls, notes, outcome, .. }: View) -> Self {
+        let tools = tool_calls.into_iter().map(|(agent, call)| ToolUse { agent, call }).collect();
+        Self { runs, tools, notes, quotations: gathered(outcome, "evidence") }
+    }
+}
+
 /// What was brought forward.
 pub async fn evidence(call: Call) -> Result<Response, Problem> {
-    let View { runs, tool_calls, notes, outcome, .. } = view(&call).await?;
-    let tools = tool_calls.into_iter().map(|(agent, call)| ToolUse { agent, call }).collect();
-    let mut quotations = Vec::new();
-    if let Some(outcome) = &outcome {
-        gather(&outcome.result, "evidence", &mut quotations);
-    }
-    json(&Evidence { runs, tools, notes, quotations })
+    read::<Evidence>(&call).await
 }
 
 /// What positions of a debate take for granted.
@@ -194,13 +246,25 @@ pub struct Assumptions {
     assumptions: Vec<Value>,
 }
 
+impl Reading for Assumptions {
+    const KINDS: &'static [&'static str] = &["debate.resumed", "debate.completed", "event.redacted"];
+
+    fn of(view: View) -> Self {
+        Self { assumptions: gathered(view.outcome, "assumptions") }
+    }
+}
+
 /// What positions take for granted.
 pub async fn assumptions(call: Call) -> Result<Response, Problem> {
-    let mut assumptions = Vec::new();
-    if let Some(outcome) = view(&call).await?.outcome {
-        gather(&outcome.result, "assumptions", &mut assumptions);
+    read::<Assumptions>(&call).await
+}
+
+fn gathered(outcome: Option<Outcome>, name: &str) -> Vec<Value> {
+    let mut found = Vec::new();
+    if let Some(outcome) = &outcome {
+        gather(&outcome.result, name, &mut found);
     }
-    json(&Assumptions { assumptions })
+    found
 }
 
 /// The members of every list of that name, wherever a format's result has it.
@@ -230,9 +294,9 @@ pub struct Usage {
     worked_ms: u64,
 }
 
-/// What a debate cost.
+/// What a debate cost. How long it was worked on is told by all of its events.
 pub async fn usage(call: Call) -> Result<Response, Problem> {
-    let view = view(&call).await?;
+    let view = call.server.desk.view(call.id()?).await?;
     let agents = view.started.iter().flat_map(|started| &started.agents);
     let agents = agents.map(|agent| (agent.name.to_string(), view.spent_by(&agent.name))).collect();
     json(&Usage { total: view.spent(), agents, worked_ms: view.worked_ms })

@@ -14,6 +14,7 @@ use rebut_engine::{
     observing::Observer,
     outcome::Outcome,
     seal::Seal,
+    store::Store,
 };
 use rebut_server::{
     Metrics, Server, Settings,
@@ -84,7 +85,7 @@ pub fn case(name: &str) -> Case {
 }
 
 /// The public key of the house's seal.
-fn seal() -> Seal {
+pub fn seal() -> Seal {
     Seal::from_secret(&[7; 32])
 }
 
@@ -108,18 +109,22 @@ impl House {
 
     /// A house where debates begin so and this model answers.
     pub async fn of(start: Start, model: Arc<dyn Model>, settings: Settings) -> Self {
+        Self::kept_in(Arc::new(MemoryStore::new()), start, model, settings).await
+    }
+
+    /// The same where debates are kept there.
+    pub async fn kept_in(store: Arc<dyn Store>, start: Start, model: Arc<dyn Model>, settings: Settings) -> Self {
         let metrics = Arc::new(Metrics::default());
         let observer: Option<Arc<dyn Observer>> = Some(metrics.clone());
         let clock: Arc<AheadClock> = Arc::default();
         let options =
             DeskOptions { clock: clock.clone(), seal: Some(seal()), formats: ALL, stream_deltas: true, observer, ..DeskOptions::default() };
-        let store = Arc::new(MemoryStore::new());
-        let desk = Desk::with_options(store.clone(), Arc::new(Everybody(model)), options);
+        let desk = Desk::with_options(store, Arc::new(Everybody(model)), options);
         let inbox = Arc::new(Waiting::default());
         let settings = Settings { trusted: vec![seal().public().to_owned()], ..settings };
         let front = Arc::new(Prepared { start, inbox: inbox.clone() });
         let keys = Keys::new(keys());
-        let server = Server { desk: desk.clone(), front, keys: keys.clone(), visits: store, metrics, settings };
+        let server = Server { desk: desk.clone(), front, keys: keys.clone(), visits: Arc::new(MemoryStore::new()), metrics, settings };
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let at = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();

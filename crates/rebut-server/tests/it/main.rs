@@ -8,6 +8,7 @@ mod house;
 mod limits;
 mod owners;
 mod places;
+mod reads;
 mod sockets;
 mod steering;
 mod streams;

@@ -20,7 +20,8 @@ fn body(path: &str) -> Value {
     }
 }
 
-fn filled(path: &str, id: DebateId) -> String {
+/// A path with its parts filled in.
+pub fn filled(path: &str, id: DebateId) -> String {
     let turn = WAITING.replace('/', "%2F").replace(' ', "%20");
     let path = path.replace("{id}", &id.to_string()).replace("{turn}", &turn);
     path.replace("{gate}", "release").replace("{n}", "1").replace("{name}", "decide").replace("{webhook}", &id.to_string())

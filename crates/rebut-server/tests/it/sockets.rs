@@ -22,7 +22,7 @@ pub async fn open(house: &House, token: &str, id: DebateId, query: &str) -> Sock
 }
 
 /// The next message that is text; nothing after the close.
-async fn next(socket: &mut Socket) -> Option<Value> {
+pub async fn next(socket: &mut Socket) -> Option<Value> {
     loop {
         match socket.next().await?.ok()? {
             Message::Text(text) => return Some(serde_json::from_str(&text).expect("JSON")),

@@ -27,7 +27,7 @@ use rebut_engine::{
     projection::Tables,
     record::Record,
     seal::Checkpoint,
-    store::{Append, Changed, Filter, Session, Store, StoreError},
+    store::{Append, Changed, Filter, Pick, Picked, Session, Store, StoreError},
 };
 use script::uuid;
 use std::{
@@ -125,10 +125,18 @@ impl Store for PostgresStore {
         self.writer.work(Work::Append(append)).await
     }
 
-    async fn load(&self, debate: DebateId, after: u64) -> Result<Vec<Record>, StoreError> {
-        let values = [value(uuid(debate), Type::UUID), value(crate::rows::int(after), Type::INT8)];
-        let rows = self.pool.ask(rows::EVENTS, &values).await?;
+    async fn page(&self, debate: DebateId, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+        let [after, most] = [after, most as u64].map(|number| value(crate::rows::int(number), Type::INT8));
+        let rows = self.pool.ask(rows::EVENTS, &[value(uuid(debate), Type::UUID), after, most]).await?;
         read(debate, &rows, |row| rows::record(debate, row))
+    }
+
+    async fn pick(&self, debate: DebateId, pick: &Pick) -> Result<Picked, StoreError> {
+        let question = rows::pick(debate, pick);
+        let mut rows = self.pool.ask(&question.sql, &question.values).await?;
+        let head = read(debate, &rows[..rows.len().min(1)], rows::head)?.pop();
+        rows.retain(|row| rows::has_record(row) != Ok(false));
+        Ok(Picked { records: read(debate, &rows, |row| rows::record(debate, row))?, head })
     }
 
     async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {

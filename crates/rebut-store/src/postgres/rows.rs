@@ -7,7 +7,7 @@ use rebut_engine::{
     projection::{CodeRow, TurnLists},
     record::{Hash, Record},
     seal::Checkpoint,
-    store::{Filter, Session, Status},
+    store::{Filter, Head, Pick, Session, Status},
 };
 use std::{borrow::Cow, sync::Arc};
 use tokio_postgres::{
@@ -17,7 +17,7 @@ use tokio_postgres::{
 use uuid::Uuid;
 
 pub(super) const EVENTS: &str = "SELECT seq, ts, type, round, phase, agent, data, salt, digest, prev, hash
-    FROM events WHERE debate_id = $1 AND seq > $2 ORDER BY seq";
+    FROM events WHERE debate_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
 pub(super) const CHECKPOINTS: &str = "SELECT count, head, key, signature FROM checkpoints WHERE debate_id = $1 ORDER BY n";
 pub(super) const CODE: &str =
     "SELECT split_part(id, '/', 2)::int8, (SELECT seq FROM debate_turns WHERE debate_turns.id = turn_id), language,
@@ -72,6 +72,32 @@ pub(super) fn record(debate: DebateId, row: &Row) -> Result<Record, Bad> {
         prev: hash(row, 9)?,
         hash: hash(row, 10)?,
     })
+}
+
+/// The question for some records and the end of the journal, in one statement: both are of one moment. Where nothing is picked, the row of
+/// the end is there all the same, and has no record.
+pub(super) fn pick(debate: DebateId, pick: &Pick) -> Question<'_> {
+    let sql = "SELECT picked.*, head.seq, head.ts FROM (SELECT seq, ts FROM events WHERE debate_id = $1 ORDER BY seq DESC LIMIT 1) head
+        LEFT JOIN (SELECT seq, ts, type, round, phase, agent, data, salt, digest, prev, hash
+            FROM events WHERE debate_id = $1 AND seq > $2";
+    let values = vec![value(super::script::uuid(debate), Type::UUID), value(int(pick.after), Type::INT8)];
+    let mut question = Question { sql: sql.to_owned(), values };
+    if let Some(kinds) = &pick.kinds {
+        question.add(" AND type = ANY (?)", [value(kinds.as_slice(), Type::TEXT_ARRAY)]);
+    }
+    question.add(if pick.from_end { " ORDER BY seq DESC" } else { " ORDER BY seq" }, []);
+    question.add(" LIMIT ?) picked ON true ORDER BY picked.seq", [value(int(pick.bound() as u64), Type::INT8)]);
+    question
+}
+
+/// The end of the journal, which each row of [`pick`] has.
+pub(super) fn head(row: &Row) -> Result<Head, Bad> {
+    Ok(Head { seq: count(row, 11)?, ts: get::<&str>(row, 12)?.into() })
+}
+
+/// Whether a row of [`pick`] has a record.
+pub(super) fn has_record(row: &Row) -> Result<bool, Bad> {
+    Ok(get::<Option<i64>>(row, 0)?.is_some())
 }
 
 /// A row of [`CHECKPOINTS`].

@@ -133,7 +133,7 @@ impl Delivering {
 
     /// The event as a watcher is shown it; a redacted one as what is left of it.
     async fn body(&self, debate: DebateId, seq: u64) -> Result<Option<String>, StoreError> {
-        let records = self.database.load(debate, seq.saturating_sub(1)).await?;
+        let records = self.database.page(debate, seq.saturating_sub(1), 1).await?;
         let record = records.first().filter(|record| record.seq == seq);
         // Envelopes are made of strings, numbers and JSON.
         Ok(record.map(|record| serde_json::to_string(&record.envelope()).expect("an envelope is always JSON")))
