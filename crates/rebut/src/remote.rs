@@ -4,7 +4,7 @@ mod following;
 
 pub use following::Following;
 
-use crate::{app::App, cli::Form, error::CliError, serve::Keyring};
+use crate::{app::App, cli::Form, error::CliError, serve::Keyring, typed::command};
 use futures_util::StreamExt;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rebut_engine::{
@@ -308,7 +308,7 @@ fn problem(status: StatusCode, body: &[u8]) -> CliError {
     };
     match hint {
         Some(hint) => error.hint(hint),
-        None if status == StatusCode::NOT_FOUND => error.hint("`rebut ls` lists the debates of this key"),
+        None if status == StatusCode::NOT_FOUND => error.hint(format!("`{}` lists the debates of this key", command("ls"))),
         None => error,
     }
 }

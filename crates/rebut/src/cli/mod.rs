@@ -32,7 +32,8 @@ pub use solve::*;
 pub use voting::*;
 pub use webhooks::*;
 
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use crate::typed::Typed;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use rebut_engine::nearest::nearest;
 use std::path::PathBuf;
 
@@ -66,7 +67,7 @@ pub fn meant_command(word: &str) -> Option<String> {
 
 /// What was typed. A command written wrongly looks like a question with too many words behind it, so what was meant is told too.
 pub fn parse() -> Cli {
-    Cli::try_parse().unwrap_or_else(|error| {
+    try_parse().unwrap_or_else(|error| {
         if error.use_stderr() && asks_for_a_hook(std::env::args()) {
             // The usual exit code 2 would stop the agent that called.
             eprint!("{}", error.render());
@@ -85,6 +86,13 @@ pub fn parse() -> Cli {
             None => error.exit(),
         }
     })
+}
+
+fn try_parse() -> Result<Cli, clap::Error> {
+    let matches = Cli::command().try_get_matches()?;
+    let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut Cli::command()))?;
+    cli.global.typed = Typed::of(&matches);
+    Ok(cli)
 }
 
 /// Flags every command has.
@@ -114,6 +122,9 @@ pub struct GlobalArgs {
     /// Never ask, also on a terminal
     #[arg(long, global = true, help_heading = "Global")]
     pub no_input: bool,
+    /// Which of them were typed, of those that say where debates are.
+    #[arg(skip)]
+    pub typed: Typed,
 }
 
 /// When to use colours.

@@ -8,6 +8,7 @@ use crate::{
     error::CliError,
     output,
     paint::Paint,
+    typed::command,
 };
 use rebut_engine::{
     DebateId,
@@ -138,7 +139,10 @@ async fn redact(global: &GlobalArgs, args: RedactArgs) -> Result<u8, CliError> {
     eprintln!("event {} of {} is redacted; exports made earlier still hold it", args.seq, id.short());
     if !quoting.is_empty() {
         let events = quoting.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-        eprintln!("events {events} still quote it: redact them too, or remove the debate (`rebut rm {}`)", id.short());
+        eprintln!(
+            "events {events} still quote it: redact them too, or remove the debate (`{}`)",
+            command(format_args!("rm {}", id.short()))
+        );
     }
     Ok(0)
 }

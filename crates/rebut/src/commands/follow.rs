@@ -1,6 +1,6 @@
 //! Following a run: progress, interruption, result, exit code. Every command that runs a debate ends here.
 
-use crate::{app::App, cli::OutputArgs, debates::Debates, error::CliError, live::Progress, output, telemetry, text};
+use crate::{app::App, cli::OutputArgs, debates::Debates, error::CliError, live::Progress, output, telemetry, text, typed::command};
 use rebut_engine::{
     DebateId, Desk, Running,
     clean::json_for_terminal,
@@ -86,7 +86,7 @@ pub fn exit_code(ending: Ending, args: &OutputArgs) -> u8 {
 
 /// What to type after an interruption.
 fn how_to_go_on(app: &App, id: DebateId) -> String {
-    if app.keeps { format!("go on with: rebut resume {}", id.short()) } else { "nothing is kept of it".to_owned() }
+    if app.keeps { format!("go on with: {}", command(format_args!("resume {}", id.short()))) } else { "nothing is kept of it".to_owned() }
 }
 
 async fn watch(app: &App, desk: &Desk, running: &Running, args: &OutputArgs, interrupts: &mut Interrupts) -> Result<View, CliError> {
@@ -208,7 +208,7 @@ pub async fn offer_choice(app: &App, debates: &Debates, view: &View, interrupts:
         };
         let said = said.trim();
         if said.is_empty() || said.eq_ignore_ascii_case("n") {
-            eprintln!("left open; choose later with: rebut answer {} OPTION", id.short());
+            eprintln!("left open; choose later with: {}", command(format_args!("answer {} OPTION", id.short())));
             return Ok(());
         }
         match debates.answer(id, said, "").await {

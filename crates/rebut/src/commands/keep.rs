@@ -15,6 +15,7 @@ use crate::{
     error::CliError,
     git::branch,
     output, panel,
+    typed::command,
 };
 use rebut_engine::{
     DebateId, Desk, Fork,
@@ -54,8 +55,10 @@ pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliErro
         false => output::print(&for_people(&replayed.transcript))?,
     }
     if !replayed.identical {
-        return Err(CliError::failed("the replay differs from the record")
-            .hint("the journal is as it was written: the program's rules changed since; `rebut show ID --transcript` prints the record"));
+        return Err(CliError::failed("the replay differs from the record").hint(format!(
+            "the journal is as it was written: the program's rules changed since; `{}` prints the record",
+            command("show ID --transcript")
+        )));
     }
     if !global.quiet {
         eprintln!("identical to the record, byte for byte; nobody was asked");
@@ -159,7 +162,7 @@ pub async fn import(global: &GlobalArgs, args: ImportArgs) -> Result<u8, CliErro
     let unknown = keys.iter().find(|key| !trusted.contains(key));
     if let Some(key) = unknown {
         if !args.trust {
-            let hint = format!("compare the key with its owner, then: rebut import {name} --trust");
+            let hint = format!("compare the key with its owner, then: {}", command(format_args!("import {name} --trust")));
             return Err(CliError::usage(format!("{name} is sealed by a key that is not trusted here: {key}")).hint(hint));
         }
         app.place.trust(key)?;
@@ -223,7 +226,8 @@ pub fn forget(app: &App, id: DebateId) -> Result<(), CliError> {
 fn is_confirmed(global: &GlobalArgs, count: usize, days: u32) -> Result<bool, CliError> {
     let what = format!("{count} ended debate{} older than {days} days", if count == 1 { "" } else { "s" });
     if global.no_input || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Err(CliError::usage(format!("this would remove {what} for good")).hint("add --yes if that is meant; `rebut ls` lists them"));
+        return Err(CliError::usage(format!("this would remove {what} for good"))
+            .hint(format!("add --yes if that is meant; `{}` lists them", command("ls"))));
     }
     eprint!("Remove {what} for good? [y/N] ");
     let mut said = String::new();

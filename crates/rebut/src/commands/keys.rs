@@ -7,6 +7,7 @@ use crate::{
     output,
     serve::Keyring,
     text::padded,
+    typed::command,
 };
 use rebut_engine::clean::on_one_line;
 use rebut_server::keys::Role;
@@ -48,7 +49,7 @@ fn list(keyring: &Keyring, args: &ListKeysArgs) -> Result<(), CliError> {
         return output::print_json(&rows);
     }
     if keys.is_empty() {
-        eprintln!("no keys yet; the first `rebut serve` makes one, or: rebut keys add NAME --owner OWNER");
+        eprintln!("no keys yet; the first `rebut serve` makes one, or: {}", command("keys add NAME --owner OWNER"));
     }
     for key in &keys {
         let role = json!(key.role);

@@ -9,6 +9,7 @@ use crate::{
     live, output,
     paint::Paint,
     text,
+    typed::command,
 };
 use rebut_engine::{
     clean::{for_people, on_one_line, shortened},
@@ -44,10 +45,11 @@ pub async fn ls(global: &GlobalArgs, args: LsArgs) -> Result<u8, CliError> {
     }
     if let (Some((session, _)), false) = (sessions.iter().find(|(_, state)| *state == WAITING), global.quiet) {
         let id = session.id.short();
-        eprintln!("waiting for a person: rebut show {id}, then rebut approve {id} or rebut reject {id}");
+        let [show, approve, reject] = ["show", "approve", "reject"].map(|verb| command(format_args!("{verb} {id}")));
+        eprintln!("waiting for a person: {show}, then {approve} or {reject}");
     }
     if let (Some((session, _)), false) = (sessions.iter().find(|(_, state)| *state == INTERRUPTED), global.quiet) {
-        eprintln!("interrupted: its process is gone; go on with: rebut resume {}", session.id.short());
+        eprintln!("interrupted: its process is gone; go on with: {}", command(format_args!("resume {}", session.id.short())));
     }
     Ok(0)
 }
@@ -126,7 +128,10 @@ pub async fn show(global: &GlobalArgs, args: ShowArgs) -> Result<u8, CliError> {
     } else {
         output::print(&text::result(&view, true, app.go_on(&view).as_deref(), Paint::stdout(global.color)))?;
         if view.open_gate.is_some() && !debates.is_run(id).await? {
-            eprintln!("its process is gone: what is decided is kept, and it goes on with: rebut resume {}", id.short());
+            eprintln!(
+                "its process is gone: what is decided is kept, and it goes on with: {}",
+                command(format_args!("resume {}", id.short()))
+            );
         }
     }
     Ok(0)
@@ -147,7 +152,7 @@ pub async fn watch(global: &GlobalArgs, args: WatchArgs) -> Result<u8, CliError>
             () = tokio::time::sleep(LOOK), if is_here => {
                 // Twice, since its last event and the end of its claim are one: whatever it wrote has been read by the second time.
                 if is_gone {
-                    eprintln!("interrupted: its process is gone; go on with: rebut resume {}", id.short());
+                    eprintln!("interrupted: its process is gone; go on with: {}", command(format_args!("resume {}", id.short())));
                     return Ok(Ending::Cancelled.exit_code());
                 }
                 is_gone = !debates.is_run(id).await?;

@@ -17,6 +17,7 @@ use crate::{
     output,
     remote::Remote,
     text,
+    typed::command,
     workspace::{Keeping, Workspace},
 };
 use rebut_engine::{
@@ -187,9 +188,10 @@ fn not_resumed(error: DeskError, view: &View) -> CliError {
     let error = CliError::from(error);
     match text::ask_anew(view) {
         Some(command) if is_ended => error.hint(anew(&command)),
-        _ if nobody => {
-            error.hint("the debate stays open: make that model usable, then resume it; `rebut doctor` shows which models can be used")
-        }
+        _ if nobody => error.hint(format!(
+            "the debate stays open: make that model usable, then resume it; `{}` shows which models can be used",
+            command("doctor")
+        )),
         _ => error,
     }
 }

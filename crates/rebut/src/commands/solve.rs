@@ -16,6 +16,7 @@ use crate::{
     output,
     problems::{self, Problem},
     reading,
+    typed::command,
     versions::winner,
     wisdom,
 };
@@ -269,5 +270,5 @@ pub fn write_code(view: &View, file: &Path, force: bool, quiet: bool) -> Result<
     let id = view.id.map(|id| id.short().to_string()).unwrap_or_default();
     // It was free when the debate began; whoever wrote it meanwhile keeps it.
     applying::apply(view, won, file, force, quiet)
-        .map_err(|error| error.and_hint(format!("the code is kept: rebut code {id} --apply FILE")))
+        .map_err(|error| error.and_hint(format!("the code is kept: {}", command(format_args!("code {id} --apply FILE")))))
 }

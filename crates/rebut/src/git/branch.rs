@@ -11,6 +11,7 @@ use crate::{
     commands::follow,
     error::CliError,
     replacing::replace,
+    typed::command,
     versions::{Version, usual_name, winner},
 };
 use rebut_engine::{DebateId, Desk, Running, clean::on_one_line, facts::CodeRecorded, outcome::Ending, view::View};
@@ -283,10 +284,8 @@ async fn commit_all(desk: &Desk, mut recorder: Recorder, left: &Notify) -> Resul
 
 /// What git cannot do costs nothing but the commits.
 fn goes_on(id: DebateId) -> String {
-    let (branch, id) = (branch_of(id), id.short());
-    format!(
-        "the debate goes on, and its journal has every version; to write the branch later: git branch -D {branch}; rebut code {id} --branch"
-    )
+    let (branch, write) = (branch_of(id), command(format_args!("code {} --branch", id.short())));
+    format!("the debate goes on, and its journal has every version; to write the branch later: git branch -D {branch}; {write}")
 }
 
 /// Runs what waits for git, without holding up the debate.

@@ -20,6 +20,7 @@ use crate::{
     error::CliError,
     git::branch,
     telemetry::Telemetry,
+    typed::command,
     webhooks::Hooks,
 };
 use allowed::{Allowed, OnlyAllowed};
@@ -239,7 +240,7 @@ fn check_address(args: &ServeArgs, keyring: &Keyring) -> Result<(), CliError> {
     }
     if keyring.read()?.is_empty() {
         return Err(CliError::usage(format!("{address} can be reached from other machines, and there is no key"))
-            .hint("make one first: rebut keys add NAME --owner OWNER --role admin"));
+            .hint(format!("make one first: {}", command("keys add NAME --owner OWNER --role admin"))));
     }
     Ok(())
 }

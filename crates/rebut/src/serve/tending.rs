@@ -1,7 +1,7 @@
 //! What a server does beside answering: it goes on with debates that nobody runs, and removes what is kept long enough.
 
 use super::{Keyring, chance, log::Log};
-use crate::{app::App, commands::keep, error::CliError, git::branch};
+use crate::{app::App, commands::keep, error::CliError, git::branch, typed::command};
 use rebut_engine::{
     DebateId, Desk,
     error::{DeskError, Halt},
@@ -132,7 +132,8 @@ fn not_ours(app: &App, id: DebateId, view: &View) -> Option<String> {
         && started.forked_from.is_none()
         && challenge::Input::parse(&started.input).is_ok_and(|input| !input.workspace.is_empty());
     let is_kept = has_workspace || app.place.afterwards(id).exists() || branch::is_kept(&app.place.worktrees(), id);
-    is_kept.then(|| format!("it was begun by a command that writes files at its end; go on with: rebut resume {}", id.short()))
+    let resume = || command(format_args!("resume {}", id.short()));
+    is_kept.then(|| format!("it was begun by a command that writes files at its end; go on with: {}", resume()))
 }
 
 /// Whether the database cannot be reached: nothing is known of the debate itself, and it is looked for again as soon as all others.

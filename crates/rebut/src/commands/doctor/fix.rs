@@ -1,6 +1,7 @@
 //! Commands that would fix what is missing. They are printed, never run.
 
 use super::findings::Findings;
+use crate::typed::{command, quoted};
 use rebut_models::cli;
 
 /// The commands, the most useful first.
@@ -25,7 +26,8 @@ pub fn commands(findings: &Findings) -> Vec<String> {
     // With several families at hand nothing more is missing.
     if findings.panel.families.len() < 2 {
         all.extend(findings.nameless.iter().map(|provider| {
-            format!("rebut models {}   # then write auto_model = \"one of them\" under [providers.{provider}]", quoted(provider))
+            let models = command(format_args!("models {}", quoted(provider)));
+            format!("{models}   # then write auto_model = \"one of them\" under [providers.{provider}]")
         }));
         all.extend(more_models(findings));
     }
@@ -70,9 +72,4 @@ fn price(model: &str) -> Option<String> {
     let (provider, name) = model.split_once(':').filter(|(provider, _)| *provider != "cli")?;
     let section = format!("[providers.{provider}.prices.\"{name}\"]\\ninput = 0.0\\noutput = 0.0\\n");
     Some(format!("printf {} >> {}   # with the real dollars per million tokens", quoted(&section), "rebut.toml"))
-}
-
-/// A text as a shell takes it.
-fn quoted(text: &str) -> String {
-    format!("'{}'", rebut_engine::clean::on_one_line(text).replace('\'', r"'\''"))
 }
