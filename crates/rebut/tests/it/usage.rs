@@ -288,3 +288,22 @@ fn colours_only_where_they_are_wanted_and_a_closed_reader_is_no_error() {
     let ended = child.wait_with_output().expect("it ends");
     assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
 }
+
+/// Spinners where the terminal can draw them, a line per event where it cannot; never neither.
+#[cfg(target_os = "linux")]
+#[test]
+fn progress_is_shown_on_every_terminal() {
+    let rows = [("xterm", "", false), ("dumb", "", true), ("", "", true), ("xterm", "--plain", true), ("xterm", "-q", false)];
+    for (terminal, flag, has_lines) in rows {
+        let mut rebut = Rebut::new();
+        rebut.write("debate.md", &script(&[("*", &recommends("A"))]));
+        if !terminal.is_empty() {
+            rebut.set("TERM", terminal);
+        }
+        // Runs it on a terminal of its own, and prints what that shows.
+        let line = format!("rebut decide 'Offline?' -O A=x -O B=y -m script:debate.md --no-input {flag}");
+        let shown = rebut.shell(&format!("/usr/bin/script -qec \"{line}\" /dev/null"));
+        assert_eq!(shown.code, 0, "{terminal}: {}", shown.stdout);
+        assert_eq!(shown.stdout.contains("recommend/risk answered in"), has_lines, "{terminal} {flag}: {}", shown.stdout);
+    }
+}
