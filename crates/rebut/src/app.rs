@@ -178,9 +178,14 @@ pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// The same for a path: one that is empty would mean wherever we are.
+pub fn path_variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
 fn origin(global: &GlobalArgs) -> Result<Origin, CliError> {
     let current_dir = std::env::current_dir().map_err(|error| CliError::file("enter", Path::new("."), &error))?;
-    let home = || environment("HOME").map(|home| PathBuf::from(home).join(".config"));
-    let user_dir = environment("XDG_CONFIG_HOME").map(PathBuf::from).or_else(home);
+    let home = || path_variable("HOME").map(|home| home.join(".config"));
+    let user_dir = path_variable("XDG_CONFIG_HOME").or_else(home);
     Ok(Origin { current_dir, user_dir, named: global.config.clone() })
 }

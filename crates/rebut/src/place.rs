@@ -1,7 +1,7 @@
 //! Where things are kept: the database, on this machine or on a server; the sealing key and trusted keys always here.
 
 use crate::{
-    app::environment,
+    app::{environment, path_variable},
     cli::GlobalArgs,
     config::Config,
     error::CliError,
@@ -37,9 +37,14 @@ pub enum Kept {
 impl Place {
     /// The directory from the command line, the configuration, or the user's data directory.
     pub fn find(global: &GlobalArgs, config: &Config) -> Result<Self, CliError> {
-        let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local").join("share"));
-        let user_data = || std::env::var_os("XDG_DATA_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from).or_else(home);
+        let home = || path_variable("HOME").map(|home| home.join(".local").join("share"));
+        let user_data = || path_variable("XDG_DATA_HOME").or_else(home);
         let configured = config.defaults.data.as_ref().map(PathBuf::from);
+        if configured.as_ref().is_some_and(|dir| dir.as_os_str().is_empty()) {
+            return Err(
+                CliError::usage("[defaults] data: an empty name is no directory").hint("name one, or leave `data` out for the usual")
+            );
+        }
         let dir = global.data.clone().or(configured).or_else(|| user_data().map(|dir| dir.join("rebut")));
         let dir =
             dir.ok_or_else(|| CliError::usage("there is no place to keep debates: HOME is not set").hint("name one with --data DIR"))?;

@@ -1,7 +1,6 @@
 //! Commands that people are told to type: each names the place of the debates as the command line of this process did, so that it finds them.
 
 use crate::cli::GlobalArgs;
-use clap::{ArgMatches, parser::ValueSource};
 use rebut_engine::clean::for_people;
 use std::{borrow::Cow, fmt, sync::OnceLock};
 
@@ -19,10 +18,14 @@ pub struct Typed {
 }
 
 impl Typed {
-    /// Which of them were typed.
-    pub fn of(matches: &ArgMatches) -> Self {
-        let typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-        Self { data: typed("data"), config: typed("config"), server: typed("server"), token_file: typed("token_file") }
+    /// Which of them were typed, as long as no variable was looked at.
+    pub fn of(global: &GlobalArgs) -> Self {
+        Self {
+            data: global.data.is_some(),
+            config: global.config.is_some(),
+            server: global.server.is_some(),
+            token_file: global.token_file.is_some(),
+        }
     }
 }
 
@@ -64,12 +67,11 @@ pub fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::cli::Cli;
-    use clap::{CommandFactory, FromArgMatches};
+    use clap::Parser;
 
     fn told(typed: &[&str]) -> String {
-        let matches = Cli::command().try_get_matches_from(["rebut"].iter().chain(typed)).expect("a command");
-        let global = Cli::from_arg_matches(&matches).expect("a command").global;
-        place(&GlobalArgs { typed: Typed::of(&matches), ..global })
+        let global = Cli::try_parse_from(["rebut"].iter().chain(typed)).expect("a command").global;
+        place(&GlobalArgs { typed: Typed::of(&global), ..global })
     }
 
     #[test]

@@ -32,8 +32,11 @@ pub use solve::*;
 pub use voting::*;
 pub use webhooks::*;
 
-use crate::typed::Typed;
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use crate::{
+    app::{environment, path_variable},
+    typed::Typed,
+};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use rebut_engine::nearest::nearest;
 use std::path::PathBuf;
 
@@ -67,7 +70,7 @@ pub fn meant_command(word: &str) -> Option<String> {
 
 /// What was typed. A command written wrongly looks like a question with too many words behind it, so what was meant is told too.
 pub fn parse() -> Cli {
-    try_parse().unwrap_or_else(|error| {
+    let cli = Cli::try_parse().unwrap_or_else(|error| {
         if error.use_stderr() && asks_for_a_hook(std::env::args()) {
             // The usual exit code 2 would stop the agent that called.
             eprint!("{}", error.render());
@@ -85,30 +88,38 @@ pub fn parse() -> Cli {
             }
             None => error.exit(),
         }
-    })
+    });
+    Cli { global: cli.global.with_variables(), ..cli }
 }
 
-fn try_parse() -> Result<Cli, clap::Error> {
-    let matches = Cli::command().try_get_matches()?;
-    let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut Cli::command()))?;
-    cli.global.typed = Typed::of(&matches);
-    Ok(cli)
+impl GlobalArgs {
+    /// The same with what was not typed taken from the environment, where it is set to something.
+    fn with_variables(self) -> Self {
+        Self {
+            typed: Typed::of(&self),
+            data: self.data.or_else(|| path_variable("REBUT_DATA")),
+            config: self.config.or_else(|| path_variable("REBUT_CONFIG")),
+            server: self.server.or_else(|| environment("REBUT_SERVER")),
+            token_file: self.token_file.or_else(|| path_variable("REBUT_TOKEN_FILE")),
+            ..self
+        }
+    }
 }
 
 /// Flags every command has.
 #[derive(Args, Debug, Clone)]
 pub struct GlobalArgs {
-    /// Keep debates in this directory
-    #[arg(long, global = true, value_name = "DIR", env = "REBUT_DATA", help_heading = "Global")]
+    /// Keep debates in this directory (or set REBUT_DATA)
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Global")]
     pub data: Option<PathBuf>,
-    /// Use this configuration file instead of the project's rebut.toml
-    #[arg(long, global = true, value_name = "FILE", env = "REBUT_CONFIG", help_heading = "Global")]
+    /// Use this configuration file instead of the project's rebut.toml (or set REBUT_CONFIG)
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Global")]
     pub config: Option<PathBuf>,
-    /// Debate at this server instead of here: `http://127.0.0.1:7878`
-    #[arg(long, global = true, value_name = "URL", env = "REBUT_SERVER", help_heading = "Global")]
+    /// Debate at this server instead of here: `http://127.0.0.1:7878` (or set REBUT_SERVER)
+    #[arg(long, global = true, value_name = "URL", help_heading = "Global")]
     pub server: Option<String>,
-    /// The file with the token for that server, if not in REBUT_TOKEN
-    #[arg(long, global = true, value_name = "FILE", env = "REBUT_TOKEN_FILE", help_heading = "Global")]
+    /// The file with the token for that server, if not in REBUT_TOKEN (or set REBUT_TOKEN_FILE)
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Global")]
     pub token_file: Option<PathBuf>,
     /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Global")]

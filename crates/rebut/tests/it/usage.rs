@@ -307,3 +307,29 @@ fn progress_is_shown_on_every_terminal() {
         assert_eq!(shown.stdout.contains("recommend/risk answered in"), has_lines, "{terminal} {flag}: {}", shown.stdout);
     }
 }
+
+/// A name that is empty means nothing, and never wherever one happens to be.
+#[test]
+fn empty_names_are_no_places() {
+    let mut rebut = Rebut::new();
+    for name in ["REBUT_CONFIG", "REBUT_SERVER", "REBUT_TOKEN_FILE", "XDG_DATA_HOME", "XDG_CONFIG_HOME"] {
+        rebut.set(name, "");
+    }
+    rebut.expect(0, &["ls"]);
+    rebut.set("REBUT_DATA", "");
+    rebut.set("HOME", "");
+    let nowhere = rebut.run(&["ls"]);
+    assert!(nowhere.code == 2 && nowhere.stderr.contains("there is no place to keep debates"), "{}", nowhere.stderr);
+    rebut.write("rebut.toml", "[defaults]\ndata = \"\"\n");
+    for command in [&["ls"][..], &["config", "path"], &["config", "validate"]] {
+        let refused = rebut.run(command);
+        assert!(refused.code == 2 && refused.stderr.contains("[defaults] data: an empty name"), "{command:?}: {}", refused.stderr);
+    }
+    assert_eq!(names_in(&rebut), ["rebut.toml"]);
+}
+
+/// What is in the working directory.
+fn names_in(rebut: &Rebut) -> Vec<String> {
+    let entries = std::fs::read_dir(rebut.path("")).expect("a directory");
+    entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+}
