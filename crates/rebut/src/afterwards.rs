@@ -7,7 +7,9 @@ use crate::{
     commands::{ask, code::applying, evaluate, review, solve},
     debates::Debates,
     error::CliError,
-    output, replacing,
+    output,
+    place::Place,
+    replacing,
 };
 use rebut_engine::{DebateId, Desk, Running, Start, formats::review::Severity, outcome::Ending};
 use serde::{Deserialize, Serialize};
@@ -71,12 +73,13 @@ impl Afterwards {
             return Ok(());
         }
         let text = serde_json::to_string(&self.settled()?).map_err(|error| CliError::failed(error.to_string()))?;
-        replacing::replace(&place(app, id), text.as_bytes())
+        replacing::replace(&note(app, app.place()?, id), text.as_bytes())
     }
 
     /// What is still to be done for a debate; nothing for one that needs nothing, or was begun elsewhere.
     pub fn recall(app: &App, id: DebateId) -> Result<Option<Self>, CliError> {
-        let path = place(app, id);
+        let Some(place) = &app.place else { return Ok(None) };
+        let path = note(app, place, id);
         match std::fs::read(&path) {
             Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| {
                 CliError::failed(format!("{} cannot be read: {error}", path.display())).hint("remove it to go on without what it asks for")
@@ -143,13 +146,14 @@ impl Afterwards {
 }
 
 /// Where it is written down, by where the debate is.
-fn place(app: &App, id: DebateId) -> PathBuf {
-    if app.global.server.is_some() { app.place.afterwards_there(id) } else { app.place.afterwards(id) }
+fn note(app: &App, place: &Place, id: DebateId) -> PathBuf {
+    if app.global.server.is_some() { place.afterwards_there(id) } else { place.afterwards(id) }
 }
 
 /// Takes away what was written down for a debate, if anything was.
 pub fn forget(app: &App, id: DebateId) -> Result<(), CliError> {
-    let path = place(app, id);
+    let Some(place) = &app.place else { return Ok(()) };
+    let path = note(app, place, id);
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(CliError::file("remove", &path, &error)),
         _ => Ok(()),

@@ -44,8 +44,8 @@ pub struct App {
     pub config: Config,
     /// The agent programs of this machine.
     pub clis: Arc<Clis>,
-    /// Where debates are kept.
-    pub place: Place,
+    /// Where debates are kept, if anywhere: what keeps nothing needs no place.
+    pub place: Option<Place>,
     /// Whether what this command runs is kept there.
     pub keeps: bool,
     /// The models of this machine, once somebody looked for them.
@@ -79,6 +79,12 @@ impl App {
             .with("human", Arc::new(move |name: &str| Human::open(name, asks).map(|human| Arc::new(human) as Arc<dyn Model>))))
     }
 
+    /// Where debates are kept.
+    pub fn place(&self) -> Result<&Place, CliError> {
+        let nowhere = || CliError::usage("there is no place to keep debates: HOME is not set").hint("name one with --data DIR");
+        self.place.as_ref().ok_or_else(nowhere)
+    }
+
     /// Whoever this machine can ask; looked for once.
     pub async fn found(&self, registry: &Registry) -> Found {
         self.found.get_or_init(|| auto::candidates(registry, &self.clis)).await.clone()
@@ -91,7 +97,7 @@ impl App {
 
     /// The same with who wants word of them.
     pub async fn database(&self) -> Result<Arc<dyn Database>, CliError> {
-        Ok(match self.place.kept() {
+        Ok(match self.place()?.kept() {
             Kept::File(path) => Arc::new(SqliteStore::open(&path)?),
             Kept::Server(url) => {
                 self.config.server.check().map_err(CliError::usage)?;
@@ -124,7 +130,7 @@ impl App {
     ) -> Result<Desk, CliError> {
         self.clear_left();
         let options = DeskOptions {
-            seal: Some(self.place.seal()?),
+            seal: self.place.as_ref().map(Place::seal).transpose()?,
             secrets: self.secrets(registry),
             calls_per_provider: self.config.defaults.calls_per_provider.unwrap_or(DeskOptions::default().calls_per_provider),
             stream_deltas: STREAMS,
@@ -155,7 +161,7 @@ impl App {
     }
 
     fn secrets(&self, registry: &Registry) -> Vec<String> {
-        registry.secrets().into_iter().chain(self.clis.secrets()).chain(self.place.password()).collect()
+        registry.secrets().into_iter().chain(self.clis.secrets()).chain(self.place.as_ref().and_then(Place::password)).collect()
     }
 }
 

@@ -35,8 +35,8 @@ pub enum Kept {
 }
 
 impl Place {
-    /// The directory from the command line, the configuration, or the user's data directory.
-    pub fn find(global: &GlobalArgs, config: &Config) -> Result<Self, CliError> {
+    /// The directory from the command line, the configuration, or the user's data directory; `None` where there is none of them.
+    pub fn find(global: &GlobalArgs, config: &Config) -> Result<Option<Self>, CliError> {
         let home = || path_variable("HOME").map(|home| home.join(".local").join("share"));
         let user_data = || path_variable("XDG_DATA_HOME").or_else(home);
         let configured = config.defaults.data.as_ref().map(PathBuf::from);
@@ -46,8 +46,6 @@ impl Place {
             );
         }
         let dir = global.data.clone().or(configured).or_else(|| user_data().map(|dir| dir.join("rebut")));
-        let dir =
-            dir.ok_or_else(|| CliError::usage("there is no place to keep debates: HOME is not set").hint("name one with --data DIR"))?;
         // A directory that was named by hand is meant, whatever the file says.
         let in_file = config.defaults.database.clone().filter(|_| global.data.is_none());
         let server = environment("REBUT_DATABASE").or(in_file).filter(|url| !url.is_empty());
@@ -55,7 +53,7 @@ impl Place {
             let message = "the database is not named by a URL of PostgreSQL (REBUT_DATABASE, or `database` under [defaults])";
             return Err(CliError::usage(message).hint("it is written postgres://USER:PASSWORD@HOST:PORT/NAME; leave it out for a file"));
         }
-        Ok(Self { dir, server })
+        Ok(dir.map(|dir| Self { dir, server }))
     }
 
     /// The directory itself.

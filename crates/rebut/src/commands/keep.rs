@@ -157,7 +157,7 @@ pub async fn import(global: &GlobalArgs, args: ImportArgs) -> Result<u8, CliErro
     let app = App::open(global, &[])?;
     let name = args.file.display().to_string();
     let file = read_journal(&name)?.ok_or_else(|| CliError::usage(format!("there is no file {name}")))?;
-    let mut trusted = app.place.trusted()?;
+    let mut trusted = app.place()?.trusted()?;
     let keys: Vec<String> = file.checkpoints.iter().map(|checkpoint| checkpoint.key.clone()).collect();
     let unknown = keys.iter().find(|key| !trusted.contains(key));
     if let Some(key) = unknown {
@@ -165,7 +165,7 @@ pub async fn import(global: &GlobalArgs, args: ImportArgs) -> Result<u8, CliErro
             let hint = format!("compare the key with its owner, then: {}", command(format_args!("import {name} --trust")));
             return Err(CliError::usage(format!("{name} is sealed by a key that is not trusted here: {key}")).hint(hint));
         }
-        app.place.trust(key)?;
+        app.place()?.trust(key)?;
         trusted.extend(keys.clone());
     }
     let audit = app.desk().await?.import(file, &trusted).await?;
@@ -217,8 +217,9 @@ pub async fn remove(app: &App, desk: &Desk, id: DebateId) -> Result<(), CliError
 
 /// Forgets what this machine keeps beside a debate that is gone.
 pub fn forget(app: &App, id: DebateId) -> Result<(), CliError> {
-    branch::forget(&app.place.worktrees(), id)?;
-    app.place.forget_vectors()?;
+    let place = app.place()?;
+    branch::forget(&place.worktrees(), id)?;
+    place.forget_vectors()?;
     afterwards::forget(app, id)
 }
 

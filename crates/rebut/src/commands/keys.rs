@@ -15,7 +15,7 @@ use serde_json::json;
 
 /// `rebut keys`.
 pub fn run(global: &GlobalArgs, command: KeysCommand) -> Result<u8, CliError> {
-    let keyring = Keyring::of(&App::open(global, &[])?.place);
+    let keyring = Keyring::of(App::open(global, &[])?.place()?);
     match command {
         KeysCommand::Add(args) => add(global, &keyring, &args)?,
         KeysCommand::Ls(args) => list(&keyring, &args)?,

@@ -107,7 +107,8 @@ pub fn forget(home: &Path, id: DebateId) -> Result<(), CliError> {
 
 /// Removes what processes that are gone have left; where that fails it is said, since what was asked for can be done all the same.
 pub fn clean_up_after_others(app: &App) {
-    if let Err(error) = clean_up(&app.place.worktrees()) {
+    let Some(place) = &app.place else { return };
+    if let Err(error) = clean_up(&place.worktrees()) {
         eprintln!("a worktree of an interrupted debate could not be removed: {error}");
     }
 }
@@ -192,7 +193,7 @@ pub struct Keeping {
 impl Keeping {
     /// Goes on with the branch of a debate that has one.
     pub fn resume(app: &App, desk: &Desk, id: DebateId) -> Option<Self> {
-        let home = app.place.worktrees();
+        let home = app.place.as_ref()?.worktrees();
         let note = Note::read(&home, id).transpose()?;
         let open = move || {
             let Note { repository, base, file } = note?;

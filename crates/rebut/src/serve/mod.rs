@@ -50,7 +50,7 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     // Nobody sits at the keyboard of a server.
     let app = App::open(&GlobalArgs { no_input: true, ..global.clone() }, &[])?;
     app.config.server.check().map_err(CliError::usage)?;
-    let keyring = Keyring::of(&app.place);
+    let keyring = Keyring::of(app.place()?);
     check_address(&args, &keyring)?;
     allow_many_files()?;
     let mut interrupts = Interrupts::listen()?;
@@ -81,7 +81,7 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     let hosts = args.hosts.into_iter().chain([address.into()]).collect();
     let settings = Settings {
         hosts,
-        trusted: app.place.trusted()?,
+        trusted: app.place()?.trusted()?,
         told: Some(told(&log)),
         requests_per_minute: app.config.server.requests_per_minute,
         watchers: app.config.server.watchers,

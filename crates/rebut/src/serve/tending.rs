@@ -1,7 +1,7 @@
 //! What a server does beside answering: it goes on with debates that nobody runs, and removes what is kept long enough.
 
 use super::{Keyring, chance, log::Log};
-use crate::{app::App, commands::keep, error::CliError, git::branch, typed::command};
+use crate::{app::App, commands::keep, error::CliError, git::branch, place::Place, typed::command};
 use rebut_engine::{
     DebateId, Desk,
     error::{DeskError, Halt},
@@ -131,7 +131,8 @@ fn not_ours(app: &App, id: DebateId, view: &View) -> Option<String> {
     let has_workspace = started.format == challenge::FORMAT.name
         && started.forked_from.is_none()
         && challenge::Input::parse(&started.input).is_ok_and(|input| !input.workspace.is_empty());
-    let is_kept = has_workspace || app.place.afterwards(id).exists() || branch::is_kept(&app.place.worktrees(), id);
+    let has_files = |place: &Place| place.afterwards(id).exists() || branch::is_kept(&place.worktrees(), id);
+    let is_kept = has_workspace || app.place.as_ref().is_some_and(has_files);
     let resume = || command(format_args!("resume {}", id.short()));
     is_kept.then(|| format!("it was begun by a command that writes files at its end; go on with: {}", resume()))
 }

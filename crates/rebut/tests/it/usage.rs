@@ -333,3 +333,37 @@ fn names_in(rebut: &Rebut) -> Vec<String> {
     let entries = std::fs::read_dir(rebut.path("")).expect("a directory");
     entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
 }
+
+/// Without a home nothing can be kept; what keeps nothing does its work as it does with one.
+#[test]
+fn what_keeps_nothing_needs_no_home() {
+    let mut rebut = Rebut::new();
+    rebut.user_config("");
+    rebut.set("XDG_CONFIG_HOME", rebut.path("../.config").to_str().expect("UTF-8"));
+    let journal = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/decide/journal.ndjson");
+    let rows: &[&[&str]] = &[
+        &["demo", "--fast"],
+        &["roles"],
+        &["triage", "Redis or Memcached?"],
+        &["config", "show"],
+        &["config", "path"],
+        &["config", "validate"],
+        &["doctor"],
+        &["models", "anthropic"],
+        &["replay", journal],
+        &["audit", "verify", journal],
+        &["decide", "Offline?", "-O", "A=x", "-O", "B=y", "-m", "rehearsal", "--dry-run"],
+    ];
+    let codes = rows.iter().map(|command| rebut.run(command).code).collect::<Vec<_>>();
+    rebut.set("HOME", "");
+    rebut.set("REBUT_DATA", "");
+    for (command, code) in rows.iter().zip(codes) {
+        let without = rebut.run(command);
+        assert_eq!(without.code, code, "{command:?}: {}", without.stderr);
+    }
+    assert!(rebut.expect(0, &["config", "path"]).contains("data     (none)"));
+    assert!(rebut.expect(4, &["doctor"]).contains("there is no place to keep debates"));
+    let kept = rebut.run(&["decide", "Offline?", "-O", "A=x", "-O", "B=y", "-m", "rehearsal"]);
+    assert!(kept.code == 2 && kept.stderr.contains("name one with --data DIR"), "{}", kept.stderr);
+    assert_eq!(names_in(&rebut), [""; 0]);
+}

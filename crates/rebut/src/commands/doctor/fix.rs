@@ -3,23 +3,14 @@
 use super::findings::Findings;
 use crate::typed::{command, quoted};
 use rebut_models::cli;
+use std::path::Path;
 
 /// The commands, the most useful first.
 pub fn commands(findings: &Findings) -> Vec<String> {
     let mut all = Vec::new();
     // What is wrong with a server is said with the problem; no command of this machine mends it.
     if findings.store.problem.is_some() && findings.store.server.is_none() {
-        let (dir, database) = (&findings.store.dir, findings.store.dir.join("rebut.db"));
-        let name = |path: &std::path::Path| quoted(&path.display().to_string());
-        all.push(match (database.is_file(), dir.is_dir() || !dir.exists()) {
-            (true, _) => format!(
-                "mv {} {}   # keep it: sqlite3 can often recover what is in it",
-                name(&database),
-                name(&database.with_extension("damaged"))
-            ),
-            (false, true) => format!("mkdir -p {0} && chmod u+rwx {0}", name(dir)),
-            (false, false) => "rebut --data DIR …   # what is named there is no directory".to_owned(),
-        });
+        all.push(findings.store.dir.as_deref().map_or_else(|| "rebut --data DIR …   # there is no HOME".to_owned(), usable_dir));
     }
     all.extend(refused_keys(findings));
     all.extend(findings.clis.iter().filter(|cli| cli.signed_in == Some(false)).filter_map(|cli| login(&cli.hint)));
@@ -33,6 +24,21 @@ pub fn commands(findings: &Findings) -> Vec<String> {
     }
     all.extend(findings.panel.unpriced.iter().filter_map(|model| price(model)));
     all
+}
+
+/// Makes a data folder one that debates can be kept in.
+fn usable_dir(dir: &Path) -> String {
+    let database = dir.join("rebut.db");
+    let name = |path: &Path| quoted(&path.display().to_string());
+    match (database.is_file(), dir.is_dir() || !dir.exists()) {
+        (true, _) => format!(
+            "mv {} {}   # keep it: sqlite3 can often recover what is in it",
+            name(&database),
+            name(&database.with_extension("damaged"))
+        ),
+        (false, true) => format!("mkdir -p {0} && chmod u+rwx {0}", name(dir)),
+        (false, false) => "rebut --data DIR …   # what is named there is no directory".to_owned(),
+    }
 }
 
 /// Keys and logins that were refused when asked.
