@@ -148,12 +148,12 @@ impl From<DeskError> for Problem {
             DeskError::NotFound(_) | DeskError::Ambiguous { .. } => Self::not_found(),
             DeskError::TooLate { what, .. } | DeskError::Halted(Halt::TooLate(what)) => Self::late(words, what),
             DeskError::WrongState(_) => Self::conflict(words),
-            DeskError::NoModel { fault, .. } if !matches!(fault.kind, FaultKind::NotFound | FaultKind::BadRequest) => {
-                Self::new(StatusCode::UNPROCESSABLE_ENTITY, NO_MODEL, words)
-            }
-            DeskError::UnknownFormat(_) | DeskError::BadRequest(_) | DeskError::NoModel { .. } | DeskError::UnknownPrices(_) => {
+            // Whoever begins names a model that there is; whoever goes on has no choice.
+            DeskError::NoModel { fault, .. } if matches!(fault.kind, FaultKind::NotFound | FaultKind::BadRequest) => {
                 Self::unprocessable(words)
             }
+            DeskError::NoModel { .. } | DeskError::ModelGone { .. } => Self::new(StatusCode::UNPROCESSABLE_ENTITY, NO_MODEL, words),
+            DeskError::UnknownFormat(_) | DeskError::BadRequest(_) | DeskError::UnknownPrices(_) => Self::unprocessable(words),
             DeskError::Store(error) | DeskError::Halted(Halt::Store(error)) => error.into(),
             DeskError::Halted(Halt::TakenOver) => Self::unavailable("another node has just taken this debate over; ask again", 1),
             DeskError::Halted(Halt::Paused) => Self::conflict(words),

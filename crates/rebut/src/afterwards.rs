@@ -11,7 +11,7 @@ use crate::{
     place::Place,
     replacing,
 };
-use rebut_engine::{DebateId, Desk, Running, Start, formats::review::Severity, outcome::Ending};
+use rebut_engine::{DebateId, Desk, Running, Start, agent::Agent, formats::review::Severity, outcome::Ending};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -42,6 +42,9 @@ pub struct Afterwards {
     pub force: bool,
     /// The arm to compare with. Only the command itself runs it.
     pub baseline: Option<String>,
+    /// Where paths of scripts are meant, if somebody speaks by one. That is nothing to do, but needed to go on from elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub begun_in: Option<PathBuf>,
 }
 
 impl Afterwards {
@@ -57,7 +60,9 @@ impl Afterwards {
 
     /// The same under an id that is known before.
     pub async fn start_as(&self, app: &App, desk: &Desk, id: DebateId, start: Start) -> Result<Running, CliError> {
-        self.remember(app, id)?;
+        let has_script = start.agents.iter().flat_map(models_of).any(|model| model.starts_with("script:"));
+        let begun_in = has_script.then(|| app.origin.current_dir.clone());
+        Self { begun_in, ..self.clone() }.remember(app, id)?;
         match desk.start_as(id, start).await {
             Ok(running) => Ok(running),
             Err(error) => {
@@ -65,6 +70,11 @@ impl Afterwards {
                 Err(error.into())
             }
         }
+    }
+
+    /// Whether there is something to do.
+    pub fn asks(&self) -> bool {
+        Self { begun_in: None, ..self.clone() } != Self::default()
     }
 
     /// Writes it down for a debate that is open.
@@ -143,6 +153,11 @@ impl Afterwards {
             ..self.clone()
         })
     }
+}
+
+/// Every model that may speak for an agent.
+fn models_of(agent: &Agent) -> impl Iterator<Item = &str> {
+    std::iter::once(&*agent.model).chain(agent.fallbacks.iter().map(String::as_str))
 }
 
 /// Where it is written down, by where the debate is.

@@ -48,6 +48,8 @@ pub struct App {
     pub place: Option<Place>,
     /// Whether what this command runs is kept there.
     pub keeps: bool,
+    /// Where paths of scripts are meant, if not here.
+    pub scripts: Option<PathBuf>,
     /// The models of this machine, once somebody looked for them.
     pub found: Arc<OnceCell<Found>>,
 }
@@ -60,7 +62,7 @@ impl App {
         let place = Place::find(global, &config)?;
         let clis = Clis::new(&config.clis, &environment).map_err(|fault| CliError::usage(fault.message))?;
         let clis = Arc::new(clis.kept_by(this_program()?));
-        Ok(Self { global: global.clone(), origin, config, clis, place, keeps: true, found: Arc::default() })
+        Ok(Self { global: global.clone(), origin, config, clis, place, keeps: true, scripts: None, found: Arc::default() })
     }
 
     /// The project's directory.
@@ -70,8 +72,8 @@ impl App {
 
     /// The models of this machine.
     pub fn registry(&self) -> Result<Registry, CliError> {
-        let registry = Registry::new(&self.origin.current_dir, &self.config.providers, &environment)
-            .map_err(|fault| CliError::usage(fault.message))?;
+        let scripts = self.scripts.as_ref().unwrap_or(&self.origin.current_dir);
+        let registry = Registry::new(scripts, &self.config.providers, &environment).map_err(|fault| CliError::usage(fault.message))?;
         let asks = !self.global.no_input;
         Ok(registry
             .with_clis(self.clis.clone())

@@ -101,7 +101,9 @@ impl From<DeskError> for CliError {
             }
             DeskError::UnknownFormat(_) | DeskError::BadRequest(_) => Self::usage(message),
             DeskError::NoModel { fault, .. } if matches!(fault.kind, FaultKind::NotFound | FaultKind::BadRequest) => Self::usage(message),
-            DeskError::NoModel { .. } => Self::no_model(message).hint(format!("`{}` shows which models can be used", command("doctor"))),
+            DeskError::NoModel { .. } | DeskError::ModelGone { .. } => {
+                Self::no_model(message).hint(format!("`{}` shows which models can be used", command("doctor")))
+            }
             DeskError::NotFound(_) => Self::usage(message).hint(format!("`{}` lists the debates kept here", command("ls"))),
             DeskError::Ambiguous { .. } => Self::usage(message).hint("type more of the id"),
             DeskError::WrongState(_) | DeskError::TooLate { .. } => Self::usage(message),
