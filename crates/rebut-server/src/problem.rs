@@ -168,6 +168,7 @@ impl From<StoreError> for Problem {
             StoreError::NotFound(_) => Self::not_found(),
             StoreError::Conflict { .. } | StoreError::Held { .. } | StoreError::Lost { .. } => Self::conflict(error.to_string()),
             StoreError::Unavailable(_) => Self::unavailable("the database cannot be reached now", 5),
+            StoreError::Busy(_) => Self::unavailable("another program holds the database", 5),
             // Where the database is, is nobody's business outside.
             StoreError::Newer { .. } | StoreError::Foreign(_) | StoreError::NoPlace { .. } => Self::internal("the database cannot be used"),
             StoreError::Unreadable { .. } | StoreError::Failed(_) => Self::internal(error.to_string()),

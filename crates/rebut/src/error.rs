@@ -131,7 +131,10 @@ impl From<StoreError> for CliError {
             }
             StoreError::NoPlace { .. } => Self::failed(message).hint("name a directory you may write into: --data DIR"),
             StoreError::Unreadable { .. } => Self::failed(message).hint(format!("`{}` lists everything that is wrong", command("audit verify"))),
-            StoreError::Failed(_) => Self::failed(message).hint("nothing acknowledged is lost; free the disk or fix the file, then resume"),
+            StoreError::Failed(_) => Self::failed(message).hint("nothing acknowledged is lost; free the disk or fix the file, then try again"),
+            StoreError::Busy(_) => {
+                Self::failed(message).hint("nothing acknowledged is lost; when that program is done, such as sqlite3 or a backup, try again")
+            }
             StoreError::Lost { .. } => Self::failed(message).hint(format!("`{}` follows it", command("watch ID"))),
             StoreError::Unavailable(_) => Self::failed(message).hint("nothing acknowledged is lost; try again when it is back"),
             StoreError::Conflict { .. } | StoreError::Newer { .. } => Self::failed(message),

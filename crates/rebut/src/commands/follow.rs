@@ -71,11 +71,18 @@ pub async fn to_the_end(
             Ok(None)
         }
         ended => {
-            let outcome = ended?;
+            let outcome = ended.map_err(|error| left_open(app, id, error))?;
             telemetry::report(&desk.records(id).await?).await;
             Ok(Some((view, outcome)))
         }
     }
+}
+
+/// Why a debate came to no end. One that could not be written down any more is as far as it was, and goes on from there.
+fn left_open(app: &App, id: DebateId, error: DeskError) -> CliError {
+    let is_left = matches!(error, DeskError::Halted(Halt::Store(_)));
+    let error = CliError::from(error);
+    if is_left { error.and_hint(how_to_go_on(app, id)) } else { error }
 }
 
 /// The exit code of an ending under the flags.
