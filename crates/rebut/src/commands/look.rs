@@ -62,15 +62,10 @@ const WAITING: &str = "waiting";
 
 /// The sessions asked for, each with its state.
 async fn listed(debates: &Debates, args: &LsArgs) -> Result<Vec<(Session, &'static str)>, CliError> {
-    let wanted = args.status.as_deref();
-    let status = wanted.map(|word| {
-        let parsed = if [INTERRUPTED, WAITING].contains(&word) { Some(Status::Running) } else { Status::parse(word) };
-        let known = "running, waiting, interrupted, paused, completed, failed, cancelled";
-        parsed.ok_or_else(|| CliError::usage(format!("there is no status `{word}`")).hint(known))
-    });
-    let status = status.transpose()?;
-    // Who runs is not in the table, so what is left out for that must not count.
-    let limit = if status == Some(Status::Running) { 0 } else { args.limit };
+    let wanted = args.status.as_deref().map(Wanted::parse).transpose()?;
+    let status = wanted.as_ref().and_then(|wanted| wanted.status);
+    // Neither who runs nor how it ended is in the table, so what is left out for that must not count.
+    let limit = if wanted.as_ref().is_some_and(|wanted| wanted.word.is_some()) { 0 } else { args.limit };
     let mut listed = Vec::new();
     for session in debates.sessions(&Filter { status, limit, ..Filter::default() }).await? {
         // The list of a server tells neither every column nor what a completed debate lacks.
@@ -81,7 +76,8 @@ async fn listed(debates: &Debates, args: &LsArgs) -> Result<Vec<(Session, &'stat
             Status::Running if debates.open_gate(session.id).await?.is_some() => WAITING,
             status => status.as_str(),
         };
-        if status != Some(Status::Running) || wanted == Some(state) {
+        let word = wanted.as_ref().and_then(|wanted| wanted.word);
+        if word.is_none_or(|word| word == state || word == shown(&session, state)) {
             listed.push((session, state));
         }
     }
@@ -89,15 +85,46 @@ async fn listed(debates: &Debates, args: &LsArgs) -> Result<Vec<(Session, &'stat
     Ok(listed)
 }
 
+/// Which debates are wanted.
+struct Wanted<'a> {
+    /// What the table tells of them.
+    status: Option<Status>,
+    /// What the list shows of them, where the table does not tell it.
+    word: Option<&'a str>,
+}
+
+impl<'a> Wanted<'a> {
+    /// By a word that the list shows.
+    fn parse(word: &'a str) -> Result<Self, CliError> {
+        let endings = || Ending::ALL.iter().map(|ending| ending.as_str()).chain(Shortfall::ALL.iter().map(|lack| lack.as_str()));
+        match Status::parse(word) {
+            Some(Status::Running) => Ok(Self { status: Some(Status::Running), word: Some(word) }),
+            Some(status) => Ok(Self { status: Some(status), word: None }),
+            None if [INTERRUPTED, WAITING].contains(&word) => Ok(Self { status: Some(Status::Running), word: Some(word) }),
+            None if endings().any(|ending| ending == word) => Ok(Self { status: None, word: Some(word) }),
+            None => {
+                let states = ["running", WAITING, INTERRUPTED, "paused"];
+                let known = states.into_iter().chain(endings()).collect::<Vec<_>>().join(", ");
+                Err(CliError::usage(format!("there is no status `{word}`")).hint(known))
+            }
+        }
+    }
+}
+
 /// Whether debates of a format can be completed and still lack something.
 fn may_lack(format: &str) -> bool {
     Format::named(format).is_some_and(|format| format.reading.is_some())
 }
 
-fn row(session: &Session, state: &str, paint: Paint) -> String {
+/// How a debate ended, or else where it stands.
+fn shown(session: &Session, state: &'static str) -> &'static str {
     let outcome = session.outcome.as_deref().and_then(|json| serde_json::from_str::<Outcome>(json).ok());
     let word = |outcome: &Outcome| Shortfall::of(&session.format, outcome).map_or(outcome.outcome.as_str(), Shortfall::as_str);
-    let state = outcome.as_ref().map_or(state, word);
+    outcome.as_ref().map_or(state, word)
+}
+
+fn row(session: &Session, state: &'static str, paint: Paint) -> String {
+    let state = shown(session, state);
     let mark = if session.rehearsal { " (rehearsal)" } else { "" };
     let when = session.created_at.get(..16).unwrap_or_default().replace('T', " ");
     let topic = shortened(&on_one_line(&session.topic), 70).into_owned();

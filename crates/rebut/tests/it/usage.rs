@@ -1,6 +1,6 @@
 //! What is typed wrongly is told so, with a way out, before anybody is asked.
 
-use crate::rebut::{Rebut, case, recommends, script};
+use crate::rebut::{Rebut, case, recommends, script, script_of};
 
 #[test]
 fn mistakes_are_named_with_a_way_out() {
@@ -62,7 +62,7 @@ fn mistakes_are_named_with_a_way_out() {
         (&["config", "validate", "range.toml"], 2, "range.toml: line 2: timeout_per_judge must be 1 to 86400 seconds"),
         (&["--config", "none.toml", "ls"], 2, "cannot read none.toml"),
         (&["show", "zzz"], 2, "`rebut ls` lists the debates kept here"),
-        (&["ls", "--status", "done"], 2, "running, waiting, interrupted, paused, completed, failed, cancelled"),
+        (&["ls", "--status", "done"], 2, "running, waiting, interrupted, paused, consensus, majority, completed, contested"),
         (&["replay", "zzz"], 2, "no debate `zzz`"),
         (&["roles", "rsik"], 2, "did you mean `risk`?"),
         (&["import", "missing.ndjson"], 2, "there is no file missing.ndjson"),
@@ -366,4 +366,23 @@ fn what_keeps_nothing_needs_no_home() {
     let kept = rebut.run(&["decide", "Offline?", "-O", "A=x", "-O", "B=y", "-m", "rehearsal"]);
     assert!(kept.code == 2 && kept.stderr.contains("name one with --data DIR"), "{}", kept.stderr);
     assert_eq!(names_in(&rebut), [""; 0]);
+}
+
+/// Whatever word the list shows can be asked for, also where newer debates ended otherwise.
+#[test]
+fn debates_are_listed_by_how_they_ended() {
+    let rebut = Rebut::new();
+    let split = [("recommend/risk", recommends("A")), ("recommend/value", recommends("B")), ("recommend/effort", recommends("C"))];
+    rebut.write("debate.md", &script_of(&split));
+    rebut.expect(3, &case(&["--rounds", "1"]));
+    rebut.write("debate.md", &script(&[("*", &recommends("A"))]));
+    rebut.expect(0, &case(&[]));
+    rebut.expect(5, &case(&["--max-calls", "1"]));
+    for word in ["contested", "consensus", "stopped"] {
+        let listed = rebut.expect(0, &["ls", "--status", word, "-n", "1"]);
+        assert!(listed.lines().count() == 1 && listed.contains(&format!("  {word}  ")), "{word}: {listed}");
+    }
+    for (word, count) in [("majority", 0), ("tests_fail", 0), ("completed", 2)] {
+        assert_eq!(rebut.json(0, &["ls", "--status", word, "--json"]).as_array().map(Vec::len), Some(count), "{word}");
+    }
 }
