@@ -36,7 +36,7 @@ use crate::{
     app::{environment, path_variable},
     typed::Typed,
 };
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use rebut_engine::nearest::nearest;
 use std::path::PathBuf;
 
@@ -70,13 +70,13 @@ pub fn meant_command(word: &str) -> Option<String> {
 
 /// What was typed. A command written wrongly looks like a question with too many words behind it, so what was meant is told too.
 pub fn parse() -> Cli {
-    let cli = Cli::try_parse().unwrap_or_else(|error| {
+    let cli = try_parse().unwrap_or_else(|error| {
         if error.use_stderr() && asks_for_a_hook(std::env::args()) {
             // The usual exit code 2 would stop the agent that called.
             eprint!("{}", error.render());
             std::process::exit(1);
         }
-        let first = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+        let first = first_word(std::env::args().skip(1));
         let is_known = |word: &String| Cli::command().get_subcommands().any(|known| known.get_name() == word);
         let meant =
             first.filter(|word| error.kind() == ErrorKind::UnknownArgument && !is_known(word)).and_then(|word| meant_command(&word));
@@ -90,6 +90,35 @@ pub fn parse() -> Cli {
         }
     });
     Cli { global: cli.global.with_variables(), ..cli }
+}
+
+fn try_parse() -> Result<Cli, clap::Error> {
+    let mut command = with_negative_numbers(Cli::command());
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// A number below zero is a value like any other, for whoever takes it to refuse by its range; no flag looks like one.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let allowed = |arg: clap::Arg| if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg };
+    command.mut_args(allowed).mut_subcommands(with_negative_numbers)
+}
+
+/// The word that stands where a command does: the first that is neither a flag of every command nor its value.
+fn first_word(mut words: impl Iterator<Item = String>) -> Option<String> {
+    let command = Cli::command();
+    let takes_value = |word: &str| {
+        let mut global = command.get_arguments().filter(|arg| arg.is_global_set() && arg.get_action().takes_values());
+        global.any(|arg| arg.get_long() == word.strip_prefix("--"))
+    };
+    loop {
+        let word = words.next()?;
+        if takes_value(&word) {
+            words.next();
+        } else if !word.starts_with('-') {
+            return Some(word);
+        }
+    }
 }
 
 impl GlobalArgs {

@@ -64,6 +64,14 @@ fn mistakes_are_named_with_a_way_out() {
         (&["show", "zzz"], 2, "`rebut ls` lists the debates kept here"),
         (&["ls", "--status", "done"], 2, "running, waiting, interrupted, paused, consensus, majority, completed, contested"),
         (&["replay", "zzz"], 2, "no debate `zzz`"),
+        (&[ask, &["--threshold", "-1"]].concat(), 2, "consensus_threshold must be above 0 and at most 1, not -1"),
+        (&[ask, &["--threshold", "nan"]].concat(), 2, "expected a number"),
+        (&[ask, &["-m", "rehearsal", "--max-cost", "-1"]].concat(), 2, "must be a number of dollars, not -1"),
+        (&[ask, &["--timeout", "-3"]].concat(), 2, "invalid value '-3' for '--timeout <SECONDS>'"),
+        (&[ask, &["--seed", "-1"]].concat(), 2, "invalid value '-1' for '--seed"),
+        (&["audit", "redact", "last", "-1", "--reason", "x"], 2, "invalid value '-1' for '<SEQ>'"),
+        (&[ask, &["--set", "decide.max_rounds=abc"]].concat(), 2, "expected a whole number"),
+        (&["resume"], 2, "Usage: rebut resume <ID>"),
         (&["roles", "rsik"], 2, "did you mean `risk`?"),
         (&["import", "missing.ndjson"], 2, "there is no file missing.ndjson"),
         (&["import", "typo.toml"], 2, "typo.toml: "),
@@ -75,6 +83,8 @@ fn mistakes_are_named_with_a_way_out() {
         assert!(!output.stderr.contains("TOKEN=1") && !output.stderr.contains("Option<"), "{args:?}: {}", output.stderr);
     }
     assert_eq!(rebut.expect(0, &["ls", "--json"]).trim(), "[]", "none of these started a debate");
+    let folder = rebut.run(&["--data", "shwo", "ls", "--bogus"]);
+    assert!(folder.code == 2 && !folder.stderr.contains("did you mean"), "what is named by a flag is no command: {}", folder.stderr);
 }
 
 #[test]
