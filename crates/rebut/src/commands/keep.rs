@@ -20,10 +20,12 @@ use crate::{
 use rebut_engine::{
     DebateId, Desk, Fork,
     clean::for_people,
+    error::DeskError,
     event::Started,
     memory::MemoryStore,
     portable::{Portable, PortableError},
     store::Filter,
+    view::View,
 };
 use serde_json::json;
 use std::{
@@ -49,21 +51,37 @@ pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliErro
             }
         },
     };
-    let replayed = desk.replay(id).await?;
+    let replayed = match desk.replay(id).await {
+        Err(error @ DeskError::WrongState(_)) => return Err(not_replayed(error, &desk.view(id).await?)),
+        replayed => replayed?,
+    };
     match args.json {
         true => output::print_json(&replayed.outcome)?,
         false => output::print(&for_people(&replayed.transcript))?,
     }
     if !replayed.identical {
-        return Err(CliError::failed("the replay differs from the record").hint(format!(
-            "the journal is as it was written: the program's rules changed since; `{}` prints the record",
-            command("show ID --transcript")
-        )));
+        return Err(differs("the replay differs from the record"));
     }
     if !global.quiet {
         eprintln!("identical to the record, byte for byte; nobody was asked");
     }
     Ok(0)
+}
+
+/// Why a debate was not run again. One that is open or redacted cannot be; one that is whole, and wants to hear what nobody said, differs.
+fn not_replayed(error: DeskError, view: &View) -> CliError {
+    match &view.outcome {
+        None => CliError::from(error).hint("the debate has not ended; only one that has can be replayed"),
+        Some(_) if !view.redacted.is_empty() => error.into(),
+        Some(_) => differs(&error.to_string()),
+    }
+}
+
+fn differs(how: &str) -> CliError {
+    CliError::failed(how).hint(format!(
+        "the journal is as it was written: the program's rules changed since; `{}` prints the record",
+        command("show ID --transcript")
+    ))
 }
 
 /// A journal that is kept nowhere here, on a desk of its own. Whoever sealed it, it is what it is.
