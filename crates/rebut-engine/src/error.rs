@@ -107,6 +107,14 @@ pub enum DeskError {
         /// Why.
         fault: Fault,
     },
+    /// An agent's model could be had when the debate began and cannot now, and without it too few could answer.
+    #[error("{agent}: {fault}")]
+    ModelGone {
+        /// Which agent.
+        agent: String,
+        /// Why.
+        fault: Fault,
+    },
     /// No debate has an id that starts so.
     #[error("no debate `{0}`")]
     NotFound(String),

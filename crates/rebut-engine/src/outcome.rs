@@ -140,6 +140,21 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// Every ending.
+    pub const ALL: [Self; 11] = [
+        Self::Consensus,
+        Self::Majority,
+        Self::Completed,
+        Self::Contested,
+        Self::NoQuorum,
+        Self::Failed,
+        Self::NoModel,
+        Self::Stopped,
+        Self::Rejected,
+        Self::Cancelled,
+        Self::Redacted,
+    ];
+
     /// The process's exit code.
     pub fn exit_code(self) -> u8 {
         match self {

@@ -428,6 +428,9 @@ pub enum StoreError {
     /// The database cannot be reached now. Whether what was asked for happened is not known; asking again is right.
     #[error("the database cannot be reached: {0}")]
     Unavailable(String),
+    /// Another program holds the database, and for longer than it was waited for. Nothing of what was asked for happened.
+    #[error("another program holds the database: {0}")]
+    Busy(String),
     /// The disk or the database failed.
     #[error("storage: {0}")]
     Failed(String),

@@ -148,12 +148,12 @@ impl From<DeskError> for Problem {
             DeskError::NotFound(_) | DeskError::Ambiguous { .. } => Self::not_found(),
             DeskError::TooLate { what, .. } | DeskError::Halted(Halt::TooLate(what)) => Self::late(words, what),
             DeskError::WrongState(_) => Self::conflict(words),
-            DeskError::NoModel { fault, .. } if !matches!(fault.kind, FaultKind::NotFound | FaultKind::BadRequest) => {
-                Self::new(StatusCode::UNPROCESSABLE_ENTITY, NO_MODEL, words)
-            }
-            DeskError::UnknownFormat(_) | DeskError::BadRequest(_) | DeskError::NoModel { .. } | DeskError::UnknownPrices(_) => {
+            // Whoever begins names a model that there is; whoever goes on has no choice.
+            DeskError::NoModel { fault, .. } if matches!(fault.kind, FaultKind::NotFound | FaultKind::BadRequest) => {
                 Self::unprocessable(words)
             }
+            DeskError::NoModel { .. } | DeskError::ModelGone { .. } => Self::new(StatusCode::UNPROCESSABLE_ENTITY, NO_MODEL, words),
+            DeskError::UnknownFormat(_) | DeskError::BadRequest(_) | DeskError::UnknownPrices(_) => Self::unprocessable(words),
             DeskError::Store(error) | DeskError::Halted(Halt::Store(error)) => error.into(),
             DeskError::Halted(Halt::TakenOver) => Self::unavailable("another node has just taken this debate over; ask again", 1),
             DeskError::Halted(Halt::Paused) => Self::conflict(words),
@@ -168,6 +168,7 @@ impl From<StoreError> for Problem {
             StoreError::NotFound(_) => Self::not_found(),
             StoreError::Conflict { .. } | StoreError::Held { .. } | StoreError::Lost { .. } => Self::conflict(error.to_string()),
             StoreError::Unavailable(_) => Self::unavailable("the database cannot be reached now", 5),
+            StoreError::Busy(_) => Self::unavailable("another program holds the database", 5),
             // Where the database is, is nobody's business outside.
             StoreError::Newer { .. } | StoreError::Foreign(_) | StoreError::NoPlace { .. } => Self::internal("the database cannot be used"),
             StoreError::Unreadable { .. } | StoreError::Failed(_) => Self::internal(error.to_string()),

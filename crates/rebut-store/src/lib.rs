@@ -25,6 +25,14 @@ use std::{fmt::Display, path::Path};
 fn sql_failed(doing: &str, path: &Path, error: &rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Foreign(path.display().to_string()),
+        _ => unwritten(doing, error),
+    }
+}
+
+/// The failure of a change that was not made. One that only waited in vain is told apart: no disk is to be mended.
+fn unwritten(doing: &str, error: &rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(format!("{doing}: {error}")),
         _ => failed(doing, error),
     }
 }

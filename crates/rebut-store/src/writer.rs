@@ -5,7 +5,7 @@ use crate::{
     elsewhere::Elsewhere,
     failed,
     ledger::{Ledger, Step, Trouble},
-    schema,
+    schema, unwritten,
 };
 use rebut_engine::store::StoreError;
 use rusqlite::Connection;
@@ -141,7 +141,7 @@ impl Desk {
 
     fn transact(&mut self, steps: &[Step]) -> Result<Vec<Result<(), StoreError>>, Trouble> {
         let power = steps.iter().any(Step::needs_power) || self.unsynced.is_some_and(|since| since.elapsed() > LONGEST);
-        self.begin(power).map_err(|error| Trouble::Unbegun(failed("beginning to write", error)))?;
+        self.begin(power).map_err(|error| Trouble::Unbegun(unwritten("beginning to write", &error)))?;
         let before = self.ledger.connection.total_changes();
         let outcome = self.ledger.apply_all(steps).and_then(|results| {
             let wrote = self.ledger.connection.total_changes() != before;

@@ -7,9 +7,11 @@ use crate::{
     commands::{ask, code::applying, evaluate, review, solve},
     debates::Debates,
     error::CliError,
-    output, replacing,
+    output,
+    place::Place,
+    replacing,
 };
-use rebut_engine::{DebateId, Desk, Running, Start, formats::review::Severity, outcome::Ending};
+use rebut_engine::{DebateId, Desk, Running, Start, agent::Agent, formats::review::Severity, outcome::Ending};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -40,6 +42,9 @@ pub struct Afterwards {
     pub force: bool,
     /// The arm to compare with. Only the command itself runs it.
     pub baseline: Option<String>,
+    /// Where paths of scripts are meant, if somebody speaks by one. That is nothing to do, but needed to go on from elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub begun_in: Option<PathBuf>,
 }
 
 impl Afterwards {
@@ -55,7 +60,9 @@ impl Afterwards {
 
     /// The same under an id that is known before.
     pub async fn start_as(&self, app: &App, desk: &Desk, id: DebateId, start: Start) -> Result<Running, CliError> {
-        self.remember(app, id)?;
+        let has_script = start.agents.iter().flat_map(models_of).any(|model| model.starts_with("script:"));
+        let begun_in = has_script.then(|| app.origin.current_dir.clone());
+        Self { begun_in, ..self.clone() }.remember(app, id)?;
         match desk.start_as(id, start).await {
             Ok(running) => Ok(running),
             Err(error) => {
@@ -65,18 +72,24 @@ impl Afterwards {
         }
     }
 
+    /// Whether there is something to do.
+    pub fn asks(&self) -> bool {
+        Self { begun_in: None, ..self.clone() } != Self::default()
+    }
+
     /// Writes it down for a debate that is open.
     pub fn remember(&self, app: &App, id: DebateId) -> Result<(), CliError> {
         if *self == Self::default() {
             return Ok(());
         }
         let text = serde_json::to_string(&self.settled()?).map_err(|error| CliError::failed(error.to_string()))?;
-        replacing::replace(&place(app, id), text.as_bytes())
+        replacing::replace(&note(app, app.place()?, id), text.as_bytes())
     }
 
     /// What is still to be done for a debate; nothing for one that needs nothing, or was begun elsewhere.
     pub fn recall(app: &App, id: DebateId) -> Result<Option<Self>, CliError> {
-        let path = place(app, id);
+        let Some(place) = &app.place else { return Ok(None) };
+        let path = note(app, place, id);
         match std::fs::read(&path) {
             Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| {
                 CliError::failed(format!("{} cannot be read: {error}", path.display())).hint("remove it to go on without what it asks for")
@@ -142,14 +155,20 @@ impl Afterwards {
     }
 }
 
+/// Every model that may speak for an agent.
+fn models_of(agent: &Agent) -> impl Iterator<Item = &str> {
+    std::iter::once(&*agent.model).chain(agent.fallbacks.iter().map(String::as_str))
+}
+
 /// Where it is written down, by where the debate is.
-fn place(app: &App, id: DebateId) -> PathBuf {
-    if app.global.server.is_some() { app.place.afterwards_there(id) } else { app.place.afterwards(id) }
+fn note(app: &App, place: &Place, id: DebateId) -> PathBuf {
+    if app.global.server.is_some() { place.afterwards_there(id) } else { place.afterwards(id) }
 }
 
 /// Takes away what was written down for a debate, if anything was.
 pub fn forget(app: &App, id: DebateId) -> Result<(), CliError> {
-    let path = place(app, id);
+    let Some(place) = &app.place else { return Ok(()) };
+    let path = note(app, place, id);
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(CliError::file("remove", &path, &error)),
         _ => Ok(()),

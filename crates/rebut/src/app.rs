@@ -44,10 +44,12 @@ pub struct App {
     pub config: Config,
     /// The agent programs of this machine.
     pub clis: Arc<Clis>,
-    /// Where debates are kept.
-    pub place: Place,
+    /// Where debates are kept, if anywhere: what keeps nothing needs no place.
+    pub place: Option<Place>,
     /// Whether what this command runs is kept there.
     pub keeps: bool,
+    /// Where paths of scripts are meant, if not here.
+    pub scripts: Option<PathBuf>,
     /// The models of this machine, once somebody looked for them.
     pub found: Arc<OnceCell<Found>>,
 }
@@ -60,7 +62,7 @@ impl App {
         let place = Place::find(global, &config)?;
         let clis = Clis::new(&config.clis, &environment).map_err(|fault| CliError::usage(fault.message))?;
         let clis = Arc::new(clis.kept_by(this_program()?));
-        Ok(Self { global: global.clone(), origin, config, clis, place, keeps: true, found: Arc::default() })
+        Ok(Self { global: global.clone(), origin, config, clis, place, keeps: true, scripts: None, found: Arc::default() })
     }
 
     /// The project's directory.
@@ -70,13 +72,19 @@ impl App {
 
     /// The models of this machine.
     pub fn registry(&self) -> Result<Registry, CliError> {
-        let registry = Registry::new(&self.origin.current_dir, &self.config.providers, &environment)
-            .map_err(|fault| CliError::usage(fault.message))?;
+        let scripts = self.scripts.as_ref().unwrap_or(&self.origin.current_dir);
+        let registry = Registry::new(scripts, &self.config.providers, &environment).map_err(|fault| CliError::usage(fault.message))?;
         let asks = !self.global.no_input;
         Ok(registry
             .with_clis(self.clis.clone())
             .with("rehearsal", Arc::new(|_: &str| Ok(Arc::new(RehearsalModel) as Arc<dyn Model>)))
             .with("human", Arc::new(move |name: &str| Human::open(name, asks).map(|human| Arc::new(human) as Arc<dyn Model>))))
+    }
+
+    /// Where debates are kept.
+    pub fn place(&self) -> Result<&Place, CliError> {
+        let nowhere = || CliError::usage("there is no place to keep debates: HOME is not set").hint("name one with --data DIR");
+        self.place.as_ref().ok_or_else(nowhere)
     }
 
     /// Whoever this machine can ask; looked for once.
@@ -91,7 +99,7 @@ impl App {
 
     /// The same with who wants word of them.
     pub async fn database(&self) -> Result<Arc<dyn Database>, CliError> {
-        Ok(match self.place.kept() {
+        Ok(match self.place()?.kept() {
             Kept::File(path) => Arc::new(SqliteStore::open(&path)?),
             Kept::Server(url) => {
                 self.config.server.check().map_err(CliError::usage)?;
@@ -124,7 +132,7 @@ impl App {
     ) -> Result<Desk, CliError> {
         self.clear_left();
         let options = DeskOptions {
-            seal: Some(self.place.seal()?),
+            seal: self.place.as_ref().map(Place::seal).transpose()?,
             secrets: self.secrets(registry),
             calls_per_provider: self.config.defaults.calls_per_provider.unwrap_or(DeskOptions::default().calls_per_provider),
             stream_deltas: STREAMS,
@@ -155,7 +163,7 @@ impl App {
     }
 
     fn secrets(&self, registry: &Registry) -> Vec<String> {
-        registry.secrets().into_iter().chain(self.clis.secrets()).chain(self.place.password()).collect()
+        registry.secrets().into_iter().chain(self.clis.secrets()).chain(self.place.as_ref().and_then(Place::password)).collect()
     }
 }
 
@@ -178,9 +186,14 @@ pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// The same for a path: one that is empty would mean wherever we are.
+pub fn path_variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
 fn origin(global: &GlobalArgs) -> Result<Origin, CliError> {
     let current_dir = std::env::current_dir().map_err(|error| CliError::file("enter", Path::new("."), &error))?;
-    let home = || environment("HOME").map(|home| PathBuf::from(home).join(".config"));
-    let user_dir = environment("XDG_CONFIG_HOME").map(PathBuf::from).or_else(home);
+    let home = || path_variable("HOME").map(|home| home.join(".config"));
+    let user_dir = path_variable("XDG_CONFIG_HOME").or_else(home);
     Ok(Origin { current_dir, user_dir, named: global.config.clone() })
 }

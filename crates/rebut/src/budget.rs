@@ -5,6 +5,7 @@ use crate::{
     config::BudgetSection,
     error::CliError,
     text::{dollars, short},
+    typed::command,
 };
 use rebut_engine::{
     More,
@@ -93,7 +94,7 @@ pub fn go_on(view: &View, price: &dyn Fn(&str) -> Option<Price>) -> Option<Strin
         Limit::Calls => format!("--max-calls {}", (left.made + left.calls).max(caps.calls.unwrap_or_default() + 1)),
         Limit::Time => format!("--max-time {}", Span(limits.debate_seconds.max(1).saturating_mul(2).min(LONGEST_DEBATE))),
     };
-    Some(format!("rebut resume {} {flag}", short(view)))
+    Some(command(format_args!("resume {} {flag}", short(view))))
 }
 
 /// What a debate may still take until its end.

@@ -5,6 +5,7 @@ use crate::{
     cli::Form,
     error::CliError,
     remote::{Following, Remote},
+    typed::command,
 };
 use rebut_engine::{
     DebateId, Desk, Watch,
@@ -59,7 +60,7 @@ impl Debates {
         };
         match &found[..] {
             [one] => Ok(one.id),
-            [] => Err(CliError::usage(format!("no debate `{prefix}`")).hint("`rebut ls` lists the debates of this key")),
+            [] => Err(CliError::usage(format!("no debate `{prefix}`")).hint(format!("`{}` lists the debates of this key", command("ls")))),
             several => {
                 let ids = several.iter().map(|session| session.id.to_string()).collect::<Vec<_>>().join(" or ");
                 Err(CliError::usage(format!("`{prefix}` could be {ids}")).hint("type more of the id"))

@@ -1,5 +1,6 @@
 //! What can go wrong at the command line: a sentence, a hint, an exit code.
 
+use crate::typed::command;
 use rebut_engine::{
     error::{DeskError, Halt},
     model::FaultKind,
@@ -100,14 +101,18 @@ impl From<DeskError> for CliError {
             }
             DeskError::UnknownFormat(_) | DeskError::BadRequest(_) => Self::usage(message),
             DeskError::NoModel { fault, .. } if matches!(fault.kind, FaultKind::NotFound | FaultKind::BadRequest) => Self::usage(message),
-            DeskError::NoModel { .. } => Self::no_model(message).hint("`rebut doctor` shows which models can be used"),
-            DeskError::NotFound(_) => Self::usage(message).hint("`rebut ls` lists the debates kept here"),
+            DeskError::NoModel { .. } | DeskError::ModelGone { .. } => {
+                Self::no_model(message).hint(format!("`{}` shows which models can be used", command("doctor")))
+            }
+            DeskError::NotFound(_) => Self::usage(message).hint(format!("`{}` lists the debates kept here", command("ls"))),
             DeskError::Ambiguous { .. } => Self::usage(message).hint("type more of the id"),
             DeskError::WrongState(_) | DeskError::TooLate { .. } => Self::usage(message),
             DeskError::Halted(Halt::Paused) => Self { message, hint: None, code: Ending::Cancelled.exit_code() },
-            DeskError::Damaged { .. } => Self::failed(message).hint("`rebut audit verify` lists everything that is wrong"),
+            DeskError::Damaged { .. } => {
+                Self::failed(message).hint(format!("`{}` lists everything that is wrong", command("audit verify")))
+            }
             DeskError::Halted(Halt::Store(error)) | DeskError::Store(error) => error.into(),
-            DeskError::Halted(Halt::TakenOver) => Self::failed(message).hint("`rebut watch ID` follows it"),
+            DeskError::Halted(Halt::TakenOver) => Self::failed(message).hint(format!("`{}` follows it", command("watch ID"))),
             DeskError::Halted(_) => Self::failed(message),
         }
     }
@@ -117,7 +122,7 @@ impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         let message = error.to_string();
         match error {
-            StoreError::Held { .. } => Self::failed(message).hint("`rebut watch ID` follows it, `rebut cancel ID` ends it"),
+            StoreError::Held { .. } => Self::failed(message).hint(format!("`{}` follows it, `{}` ends it", command("watch ID"), command("cancel ID"))),
             StoreError::NotFound(_) => Self::usage(message),
             StoreError::Foreign(_) => Self::failed(message)
                 .hint("put a backup in its place, or move it away (`sqlite3 FILE .recover` can often save what is in it); --data DIR keeps debates elsewhere"),
@@ -125,9 +130,12 @@ impl From<StoreError> for CliError {
                 Self::failed(message).hint("check the URL: REBUT_DATABASE, or `database` in your configuration")
             }
             StoreError::NoPlace { .. } => Self::failed(message).hint("name a directory you may write into: --data DIR"),
-            StoreError::Unreadable { .. } => Self::failed(message).hint("`rebut audit verify` lists everything that is wrong"),
-            StoreError::Failed(_) => Self::failed(message).hint("nothing acknowledged is lost; free the disk or fix the file, then resume"),
-            StoreError::Lost { .. } => Self::failed(message).hint("`rebut watch ID` follows it"),
+            StoreError::Unreadable { .. } => Self::failed(message).hint(format!("`{}` lists everything that is wrong", command("audit verify"))),
+            StoreError::Failed(_) => Self::failed(message).hint("nothing acknowledged is lost; free the disk or fix the file, then try again"),
+            StoreError::Busy(_) => {
+                Self::failed(message).hint("nothing acknowledged is lost; when that program is done, such as sqlite3 or a backup, try again")
+            }
+            StoreError::Lost { .. } => Self::failed(message).hint(format!("`{}` follows it", command("watch ID"))),
             StoreError::Unavailable(_) => Self::failed(message).hint("nothing acknowledged is lost; try again when it is back"),
             StoreError::Conflict { .. } | StoreError::Newer { .. } => Self::failed(message),
         }

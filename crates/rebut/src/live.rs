@@ -13,7 +13,7 @@ use rebut_engine::{
     record::Record,
     view::BLIND_PHASES,
 };
-use std::{collections::HashMap, io::IsTerminal, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 /// Shows what happens.
 pub enum Progress {
@@ -37,12 +37,13 @@ pub struct Spinners {
 impl Progress {
     /// What fits the flags and the terminal. While a person is one of the judges nothing is shown: the first round is blind.
     pub fn new(global: &GlobalArgs, person_answers: bool) -> Self {
-        let interactive = std::io::stderr().is_terminal() && !global.plain && std::env::var_os("CI").is_none();
+        let all = MultiProgress::new();
+        // Spinners are hidden where standard error is no terminal, or one that cannot move its cursor.
+        let interactive = !all.is_hidden() && !global.plain && std::env::var_os("CI").is_none();
         match (global.quiet || person_answers, interactive) {
             (true, _) => Self::Silent,
             (false, false) => Self::Lines(Paint::stderr(global.color)),
             (false, true) => {
-                let all = MultiProgress::new();
                 let heading = all.add(ProgressBar::new_spinner().with_style(style("{wide_msg}")));
                 Self::Spinners(Box::new(Spinners {
                     all,

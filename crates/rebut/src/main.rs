@@ -34,6 +34,7 @@ mod roles;
 mod serve;
 mod telemetry;
 mod text;
+mod typed;
 mod versions;
 mod webhooks;
 mod wisdom;

@@ -1,7 +1,7 @@
 //! Where things are kept: the database, on this machine or on a server; the sealing key and trusted keys always here.
 
 use crate::{
-    app::environment,
+    app::{environment, path_variable},
     cli::GlobalArgs,
     config::Config,
     error::CliError,
@@ -35,14 +35,17 @@ pub enum Kept {
 }
 
 impl Place {
-    /// The directory from the command line, the configuration, or the user's data directory.
-    pub fn find(global: &GlobalArgs, config: &Config) -> Result<Self, CliError> {
-        let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local").join("share"));
-        let user_data = || std::env::var_os("XDG_DATA_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from).or_else(home);
+    /// The directory from the command line, the configuration, or the user's data directory; `None` where there is none of them.
+    pub fn find(global: &GlobalArgs, config: &Config) -> Result<Option<Self>, CliError> {
+        let home = || path_variable("HOME").map(|home| home.join(".local").join("share"));
+        let user_data = || path_variable("XDG_DATA_HOME").or_else(home);
         let configured = config.defaults.data.as_ref().map(PathBuf::from);
+        if configured.as_ref().is_some_and(|dir| dir.as_os_str().is_empty()) {
+            return Err(
+                CliError::usage("[defaults] data: an empty name is no directory").hint("name one, or leave `data` out for the usual")
+            );
+        }
         let dir = global.data.clone().or(configured).or_else(|| user_data().map(|dir| dir.join("rebut")));
-        let dir =
-            dir.ok_or_else(|| CliError::usage("there is no place to keep debates: HOME is not set").hint("name one with --data DIR"))?;
         // A directory that was named by hand is meant, whatever the file says.
         let in_file = config.defaults.database.clone().filter(|_| global.data.is_none());
         let server = environment("REBUT_DATABASE").or(in_file).filter(|url| !url.is_empty());
@@ -50,7 +53,7 @@ impl Place {
             let message = "the database is not named by a URL of PostgreSQL (REBUT_DATABASE, or `database` under [defaults])";
             return Err(CliError::usage(message).hint("it is written postgres://USER:PASSWORD@HOST:PORT/NAME; leave it out for a file"));
         }
-        Ok(Self { dir, server })
+        Ok(dir.map(|dir| Self { dir, server }))
     }
 
     /// The directory itself.

@@ -4,7 +4,7 @@ mod following;
 
 pub use following::Following;
 
-use crate::{app::App, cli::Form, error::CliError, serve::Keyring};
+use crate::{app::App, cli::Form, error::CliError, serve::Keyring, typed::command};
 use futures_util::StreamExt;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rebut_engine::{
@@ -253,13 +253,13 @@ fn encoded(text: &str) -> String {
 
 /// The token: from the environment, from a file, or from the one that a server of this machine wrote.
 fn token(app: &App, is_here: bool) -> Result<String, CliError> {
-    let own = Keyring::of(&app.place).token_file();
+    let own = app.place.as_ref().map(|place| Keyring::of(place).token_file()).filter(|file| is_here && file.exists());
     let from = |path: &Path| std::fs::read_to_string(path).map_err(|error| CliError::file("read", path, &error));
-    let token = match (&app.global.token_file, crate::app::environment("REBUT_TOKEN")) {
-        (Some(path), _) => from(path)?,
-        (None, Some(token)) => token,
-        (None, None) if is_here && own.exists() => from(&own)?,
-        (None, None) => {
+    let token = match (&app.global.token_file, crate::app::environment("REBUT_TOKEN"), own) {
+        (Some(path), ..) => from(path)?,
+        (None, Some(token), _) => token,
+        (None, None, Some(own)) => from(&own)?,
+        (None, None, None) => {
             return Err(
                 CliError::usage("a server wants a key").hint("put its token into REBUT_TOKEN, or name its file with --token-file FILE")
             );
@@ -308,7 +308,7 @@ fn problem(status: StatusCode, body: &[u8]) -> CliError {
     };
     match hint {
         Some(hint) => error.hint(hint),
-        None if status == StatusCode::NOT_FOUND => error.hint("`rebut ls` lists the debates of this key"),
+        None if status == StatusCode::NOT_FOUND => error.hint(format!("`{}` lists the debates of this key", command("ls"))),
         None => error,
     }
 }

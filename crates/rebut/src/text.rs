@@ -2,7 +2,7 @@
 
 pub mod arms;
 
-use crate::paint::Paint;
+use crate::{paint::Paint, typed::command};
 use rebut_engine::{
     clean::{for_people, on_one_line, shortened, shortened_reason},
     event::{GateOpened, Position, Started},
@@ -48,7 +48,8 @@ pub fn result(view: &View, kept: bool, go_on: Option<&str>, paint: Paint) -> Str
         let events = view.redacted.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
         let _ = writeln!(text, "{}", paint.attention(&format!("redacted: what events {events} said is missing here")));
     }
-    let next = if kept { format!(" · {id}  →  rebut show {id}", id = short(view)) } else { String::new() };
+    let id = short(view);
+    let next = if kept { format!(" · {id}  →  {}", command(format_args!("show {id}"))) } else { String::new() };
     let _ = writeln!(text, "{}", paint.faint(&format!("{}{next}", cost_line(view))));
     text
 }
@@ -75,10 +76,8 @@ fn write_reading(text: &mut String, view: &View, reading: Reading, go_on: Option
     if let Some(command) = ask_anew(view) {
         let _ = writeln!(text, "  go on     {command}   (keeps what was answered before)");
     }
-    let open = choices(view);
-    if outcome.outcome == Ending::Contested && view.answer.is_none() && !open.is_empty() {
-        let letters = open.into_iter().map(|(id, _)| id).collect::<Vec<_>>().join("|");
-        let _ = writeln!(text, "  choose    rebut answer {} {letters} --reason \"…\"", short(view));
+    if outcome.outcome == Ending::Contested && !choices(view).is_empty() {
+        write_choose(text, view);
     }
     write_ends(text, view, outcome, paint);
 }
@@ -110,7 +109,15 @@ fn write_open(text: &mut String, view: &View, paint: Paint) {
         return;
     }
     let word = if view.paused { "PAUSED" } else { "NOT ENDED" };
-    let _ = writeln!(text, "{}  go on with: rebut resume {}", paint.attention(word), short(view));
+    let _ = writeln!(text, "{}  go on with: {}", paint.attention(word), command(format_args!("resume {}", short(view))));
+}
+
+/// What to type to choose, while nobody has.
+fn write_choose(text: &mut String, view: &View) {
+    if view.answer.is_none() {
+        let letters = choices(view).into_iter().map(|(id, _)| id).collect::<Vec<_>>().join("|");
+        let _ = writeln!(text, "  choose    {}", command(format_args!("answer {} {letters} --reason \"…\"", short(view))));
+    }
 }
 
 /// What a gate waits for, until when, what is to be approved, and what to type.
@@ -118,9 +125,8 @@ pub fn gate_lines(gate: &GateOpened, id: &str) -> String {
     let until = gate.until.get(..16).unwrap_or(&gate.until).replace('T', " ");
     let shown: String = for_people(&gate.summary).lines().map(|line| format!("\n    {line}")).collect();
     let name = on_one_line(&gate.gate);
-    format!(
-        "for a person at the gate `{name}`, until {until} UTC{shown}\n  go on     rebut approve {id}\n  end it    rebut reject {id} --reason \"…\""
-    )
+    let (approve, reject) = (command(format_args!("approve {id}")), command(format_args!("reject {id} --reason \"…\"")));
+    format!("for a person at the gate `{name}`, until {until} UTC{shown}\n  go on     {approve}\n  end it    {reject}")
 }
 
 /// The format and what of its settings matters to a reader.
@@ -173,14 +179,17 @@ pub fn ask_anew(view: &View) -> Option<String> {
     let is_silent = |name: &String| view.turns.iter().filter(|turn| step(turn) == *name).all(|turn| turn.state == TurnState::Failed);
     let at = view.turns.iter().map(step).find(is_silent).or_else(|| view.turns.last().map(step))?;
     let before = view.turns.iter().take_while(|turn| step(turn) != at);
-    before.into_iter().any(|turn| turn.state == TurnState::Done).then(|| format!("rebut fork {} --at \"{at}\"", short(view)))
+    before.into_iter().any(|turn| turn.state == TurnState::Done).then(|| command(format_args!("fork {} --at \"{at}\"", short(view))))
 }
 
 /// A text on one line of a terminal, as long as people read it there.
 pub fn brief(text: &str) -> String {
     let line = on_one_line(text);
     let more = line.chars().count().saturating_sub(MOST_CHARS);
-    if more == 0 { line } else { format!("{} ({more} characters more: `rebut show ID --transcript`)", shortened(&line, MOST_CHARS)) }
+    if more == 0 {
+        return line;
+    }
+    format!("{} ({more} characters more: `{}`)", shortened(&line, MOST_CHARS), command("show ID --transcript"))
 }
 
 /// More of one text would bury all the others.
@@ -302,10 +311,7 @@ fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, go_on: Optio
                 let _ =
                     writeln!(text, "  {agent} favours {}: “{}”", position.counted.as_deref().unwrap_or("–"), brief(&position.last_word()));
             }
-            if view.answer.is_none() {
-                let letters = choices(view).iter().map(|(id, _)| id.clone()).collect::<Vec<_>>().join("|");
-                let _ = writeln!(text, "  choose    rebut answer {} {letters} --reason \"…\"", short(view));
-            }
+            write_choose(text, view);
         }
         Ending::Stopped => {
             let _ = writeln!(text, "{}  {}", paint.attention("STOPPED"), brief(&outcome.summary));

@@ -3,6 +3,7 @@
 use crate::{
     app::{App, user},
     error::CliError,
+    place::Place,
 };
 use rebut_engine::{
     Desk,
@@ -32,7 +33,7 @@ pub async fn foresee(app: &App, registry: &Arc<Registry>, config: &Config, input
     enter(input, looking.desk.lessons_for(&input.task, &bounds, None).await?);
     let Model::There(embedder) = &looking.model else { return Ok(Vec::new()) };
     let lessons = looking.desk.known_lessons(&bounds).await?;
-    let unsent = batches(&input.task, &lessons, embedder.name(), &read(app));
+    let unsent = batches(&input.task, &lessons, embedder.name(), &read(app)?);
     let shown = |texts: &Vec<String>| format!("=== lessons to {} ===\n{}", embedder.name(), embedder.wire(texts));
     Ok(unsent.iter().map(shown).collect())
 }
@@ -83,7 +84,7 @@ impl Looking {
                 return Err(CliError::usage(format!("[solve] embeddings: {}", fault.message)).hint(hint));
             }
         };
-        if app.place.is_new() {
+        if app.place.as_ref().is_none_or(Place::is_new) {
             return Ok(None);
         }
         Ok(Some(Self { desk: Desk::new(app.store().await?, registry.clone()), model }))
@@ -101,7 +102,7 @@ impl Looking {
                 return Ok(found);
             }
         };
-        let before = read(app);
+        let before = read(app)?;
         let mut kept = before.clone();
         let mut near = Near { embedder, kept: &mut kept, at_least: config.similarity };
         let found = self.desk.lessons_for(task, &bounds, Some(&mut near)).await?;
@@ -113,23 +114,23 @@ impl Looking {
 }
 
 /// Vectors of earlier calls. A file that cannot be read is only a loss of some calls.
-fn read(app: &App) -> KeptVectors {
-    let file = app.place.vectors();
+fn read(app: &App) -> Result<KeptVectors, CliError> {
+    let file = app.place()?.vectors();
     let text = match std::fs::read(&file) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return KeptVectors::default(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(KeptVectors::default()),
         text => text,
     };
     let kept = text.map_err(|error| error.to_string()).and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()));
-    kept.unwrap_or_else(|why| {
+    Ok(kept.unwrap_or_else(|why| {
         eprintln!("{} cannot be read and is made anew: {why}", file.display());
         KeptVectors::default()
-    })
+    }))
 }
 
 /// Keeps them. What cannot be written is asked for again.
 fn keep(app: &App, kept: &KeptVectors) {
     let text = serde_json::to_string(kept).map_err(|error| CliError::failed(error.to_string()));
-    if let Err(error) = text.and_then(|text| app.place.keep_vectors(&text)) {
+    if let Err(error) = text.and_then(|text| app.place()?.keep_vectors(&text)) {
         eprintln!("{error}");
     }
 }

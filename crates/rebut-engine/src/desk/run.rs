@@ -416,7 +416,7 @@ fn check_enough(format: &Format, started: &Started, models: &Opened) -> Result<(
     let fault = lacks.and_then(|agent| Some((agent, chain(agent, models).find_map(|model| model.as_ref().err())?)));
     match fault {
         Some((agent, fault)) if !(format.suffices)(&started.config, &started.agents, &can_answer) => {
-            Err(DeskError::NoModel { agent: agent.name.to_string(), fault: fault.clone() })
+            Err(DeskError::ModelGone { agent: agent.name.to_string(), fault: fault.clone() })
         }
         _ => Ok(()),
     }

@@ -106,6 +106,9 @@ pub enum Shortfall {
 }
 
 impl Shortfall {
+    /// Whatever a debate can lack.
+    pub const ALL: [Self; 2] = [Self::TestsFail, Self::NotShown];
+
     /// What a debate lacks, by its ending. Only where it was completed: other endings say themselves what is wrong.
     pub fn of(format: &str, outcome: &Outcome) -> Option<Self> {
         let reading = Format::named(format)?.reading.filter(|_| outcome.outcome == Ending::Completed)?;

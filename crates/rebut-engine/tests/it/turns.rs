@@ -303,7 +303,7 @@ async fn a_debate_is_not_resumed_while_its_models_are_gone_and_what_was_asked_be
     let after = desk(Stage { closed: [("p:m", FaultKind::Auth)].into(), ..Stage::default() });
     let recorded = after.records(id).await.expect("a journal");
     let gone = after.resume(id).await.map(|running| running.id);
-    assert!(matches!(gone, Err(DeskError::NoModel { .. })), "{gone:?}");
+    assert!(matches!(gone, Err(DeskError::ModelGone { .. })), "{gone:?}");
     assert_eq!(after.records(id).await, Ok(recorded), "it stays as it was, and open");
     let back = desk(Stage::default().with("p:m", |_| Does::Answer));
     let more = More { debate_seconds: Some(0), ..More::default() };

@@ -15,7 +15,7 @@ pub struct IdArg {
 /// Arguments of `ls`.
 #[derive(Args, Debug)]
 pub struct LsArgs {
-    /// Only debates with this status: running, waiting, interrupted, paused, completed, failed, cancelled
+    /// Only debates with this status (running, waiting, interrupted, paused, completed, failed, cancelled), or that ended so (consensus, contested, stopped …)
     #[arg(long)]
     pub status: Option<String>,
     /// At most so many; 0 is all

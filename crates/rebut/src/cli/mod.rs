@@ -32,7 +32,11 @@ pub use solve::*;
 pub use voting::*;
 pub use webhooks::*;
 
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use crate::{
+    app::{environment, path_variable},
+    typed::Typed,
+};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use rebut_engine::nearest::nearest;
 use std::path::PathBuf;
 
@@ -66,13 +70,13 @@ pub fn meant_command(word: &str) -> Option<String> {
 
 /// What was typed. A command written wrongly looks like a question with too many words behind it, so what was meant is told too.
 pub fn parse() -> Cli {
-    Cli::try_parse().unwrap_or_else(|error| {
+    let cli = try_parse().unwrap_or_else(|error| {
         if error.use_stderr() && asks_for_a_hook(std::env::args()) {
             // The usual exit code 2 would stop the agent that called.
             eprint!("{}", error.render());
             std::process::exit(1);
         }
-        let first = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+        let first = first_word(std::env::args().skip(1));
         let is_known = |word: &String| Cli::command().get_subcommands().any(|known| known.get_name() == word);
         let meant =
             first.filter(|word| error.kind() == ErrorKind::UnknownArgument && !is_known(word)).and_then(|word| meant_command(&word));
@@ -84,23 +88,67 @@ pub fn parse() -> Cli {
             }
             None => error.exit(),
         }
-    })
+    });
+    Cli { global: cli.global.with_variables(), ..cli }
+}
+
+fn try_parse() -> Result<Cli, clap::Error> {
+    let mut command = with_negative_numbers(Cli::command());
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// A number below zero is a value like any other, for whoever takes it to refuse by its range; no flag looks like one.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let allowed = |arg: clap::Arg| if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg };
+    command.mut_args(allowed).mut_subcommands(with_negative_numbers)
+}
+
+/// The word that stands where a command does: the first that is neither a flag of every command nor its value.
+fn first_word(mut words: impl Iterator<Item = String>) -> Option<String> {
+    let command = Cli::command();
+    let takes_value = |word: &str| {
+        let mut global = command.get_arguments().filter(|arg| arg.is_global_set() && arg.get_action().takes_values());
+        global.any(|arg| arg.get_long() == word.strip_prefix("--"))
+    };
+    loop {
+        let word = words.next()?;
+        if takes_value(&word) {
+            words.next();
+        } else if !word.starts_with('-') {
+            return Some(word);
+        }
+    }
+}
+
+impl GlobalArgs {
+    /// The same with what was not typed taken from the environment, where it is set to something.
+    fn with_variables(self) -> Self {
+        Self {
+            typed: Typed::of(&self),
+            data: self.data.or_else(|| path_variable("REBUT_DATA")),
+            config: self.config.or_else(|| path_variable("REBUT_CONFIG")),
+            server: self.server.or_else(|| environment("REBUT_SERVER")),
+            token_file: self.token_file.or_else(|| path_variable("REBUT_TOKEN_FILE")),
+            ..self
+        }
+    }
 }
 
 /// Flags every command has.
 #[derive(Args, Debug, Clone)]
 pub struct GlobalArgs {
-    /// Keep debates in this directory
-    #[arg(long, global = true, value_name = "DIR", env = "REBUT_DATA", help_heading = "Global")]
+    /// Keep debates in this directory (or set REBUT_DATA)
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Global")]
     pub data: Option<PathBuf>,
-    /// Use this configuration file instead of the project's rebut.toml
-    #[arg(long, global = true, value_name = "FILE", env = "REBUT_CONFIG", help_heading = "Global")]
+    /// Use this configuration file instead of the project's rebut.toml (or set REBUT_CONFIG)
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Global")]
     pub config: Option<PathBuf>,
-    /// Debate at this server instead of here: `http://127.0.0.1:7878`
-    #[arg(long, global = true, value_name = "URL", env = "REBUT_SERVER", help_heading = "Global")]
+    /// Debate at this server instead of here: `http://127.0.0.1:7878` (or set REBUT_SERVER)
+    #[arg(long, global = true, value_name = "URL", help_heading = "Global")]
     pub server: Option<String>,
-    /// The file with the token for that server, if not in REBUT_TOKEN
-    #[arg(long, global = true, value_name = "FILE", env = "REBUT_TOKEN_FILE", help_heading = "Global")]
+    /// The file with the token for that server, if not in REBUT_TOKEN (or set REBUT_TOKEN_FILE)
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Global")]
     pub token_file: Option<PathBuf>,
     /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Global")]
@@ -114,6 +162,9 @@ pub struct GlobalArgs {
     /// Never ask, also on a terminal
     #[arg(long, global = true, help_heading = "Global")]
     pub no_input: bool,
+    /// Which of them were typed, of those that say where debates are.
+    #[arg(skip)]
+    pub typed: Typed,
 }
 
 /// When to use colours.

@@ -8,6 +8,8 @@ use crate::{
     error::CliError,
     output,
     paint::Paint,
+    place::Place,
+    typed::command,
 };
 use rebut_engine::{
     DebateId,
@@ -27,7 +29,7 @@ pub async fn run(global: &GlobalArgs, command: AuditCommand) -> Result<u8, CliEr
 
 async fn verify(global: &GlobalArgs, args: VerifyArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let trusted = app.place.trusted()?;
+    let trusted = app.place.as_ref().map(Place::trusted).transpose()?.unwrap_or_default();
     let mut audits = Vec::new();
     match args.what.as_deref().map(|what| Ok::<_, CliError>((what, read_damaged(what)?))).transpose()? {
         Some((_, Some((file, announced)))) => audits.push(audit::verify_file(&file, announced, &trusted)),
@@ -133,12 +135,15 @@ async fn redact(global: &GlobalArgs, args: RedactArgs) -> Result<u8, CliError> {
     let id = debates.find(&args.id.id).await?;
     let quoting = debates.redact(id, args.seq, &args.reason).await?;
     if matches!(debates, Debates::Here(_)) {
-        app.place.forget_vectors()?;
+        app.place()?.forget_vectors()?;
     }
     eprintln!("event {} of {} is redacted; exports made earlier still hold it", args.seq, id.short());
     if !quoting.is_empty() {
         let events = quoting.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-        eprintln!("events {events} still quote it: redact them too, or remove the debate (`rebut rm {}`)", id.short());
+        eprintln!(
+            "events {events} still quote it: redact them too, or remove the debate (`{}`)",
+            command(format_args!("rm {}", id.short()))
+        );
     }
     Ok(0)
 }

@@ -10,6 +10,7 @@ use crate::{
     error::CliError,
     git::branch::Plan,
     output,
+    typed::command,
     versions::{self, Version, as_file, last_of, winner},
 };
 use applying::apply;
@@ -31,7 +32,8 @@ pub async fn run(global: &GlobalArgs, args: CodeArgs) -> Result<u8, CliError> {
     let (view, versions) = (View::of(&records), versions::all(&records));
     if view.code.is_empty() {
         let message = format!("debate {} has no code in its record", id.short());
-        return Err(CliError::usage(message).hint("`rebut show ID` shows what it was about; only debates that write code have versions"));
+        return Err(CliError::usage(message)
+            .hint(format!("`{}` shows what it was about; only debates that write code have versions", command("show ID"))));
     }
     if let Some(range) = &args.diff {
         let (before, after) = both(&view, range)?;
@@ -145,5 +147,5 @@ fn document(view: &View, chosen: &CodeRecorded) -> Value {
 /// Writes each version as a commit to a branch of the repository here, and says what the branch holds.
 fn branch(app: &App, view: &View, versions: &[Version], file: &str) -> Result<String, CliError> {
     let (Some(id), Some(last)) = (view.id, view.code.last()) else { return Err(CliError::usage("there is no code to commit")) };
-    Plan::check(&app.origin.current_dir, Some(file), &last.language)?.write(&app.place.worktrees(), id, versions, view)
+    Plan::check(&app.origin.current_dir, Some(file), &last.language)?.write(&app.place()?.worktrees(), id, versions, view)
 }

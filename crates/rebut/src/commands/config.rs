@@ -5,6 +5,7 @@ use crate::{
     cli::{ConfigCommand, GlobalArgs, InitArgs},
     error::CliError,
     output,
+    place::Place,
 };
 
 const TEMPLATE: &str = include_str!("../../templates/rebut.toml");
@@ -60,8 +61,8 @@ pub fn run(global: &GlobalArgs, command: ConfigCommand) -> Result<u8, CliError> 
             let (user, project) = (app.origin.user_file(), app.origin.project_file());
             output::print(&format!("project  {}\n", shown(project)))?;
             output::print(&format!("user     {}{}\n", shown(user.clone()), state(user)))?;
-            output::print(&format!("data     {}\n", app.place.dir().display()))?;
-            if let Some(server) = app.place.shown_server() {
+            output::print(&format!("data     {}\n", shown(app.place.as_ref().map(|place| place.dir().to_owned()))))?;
+            if let Some(server) = app.place.as_ref().and_then(Place::shown_server) {
                 output::print(&format!("database {server}\n"))?;
             }
         }

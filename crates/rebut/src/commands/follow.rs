@@ -1,6 +1,6 @@
 //! Following a run: progress, interruption, result, exit code. Every command that runs a debate ends here.
 
-use crate::{app::App, cli::OutputArgs, debates::Debates, error::CliError, live::Progress, output, telemetry, text};
+use crate::{app::App, cli::OutputArgs, debates::Debates, error::CliError, live::Progress, output, telemetry, text, typed::command};
 use rebut_engine::{
     DebateId, Desk, Running,
     clean::json_for_terminal,
@@ -71,11 +71,18 @@ pub async fn to_the_end(
             Ok(None)
         }
         ended => {
-            let outcome = ended?;
+            let outcome = ended.map_err(|error| left_open(app, id, error))?;
             telemetry::report(&desk.records(id).await?).await;
             Ok(Some((view, outcome)))
         }
     }
+}
+
+/// Why a debate came to no end. One that could not be written down any more is as far as it was, and goes on from there.
+fn left_open(app: &App, id: DebateId, error: DeskError) -> CliError {
+    let is_left = matches!(error, DeskError::Halted(Halt::Store(_)));
+    let error = CliError::from(error);
+    if is_left { error.and_hint(how_to_go_on(app, id)) } else { error }
 }
 
 /// The exit code of an ending under the flags.
@@ -86,7 +93,7 @@ pub fn exit_code(ending: Ending, args: &OutputArgs) -> u8 {
 
 /// What to type after an interruption.
 fn how_to_go_on(app: &App, id: DebateId) -> String {
-    if app.keeps { format!("go on with: rebut resume {}", id.short()) } else { "nothing is kept of it".to_owned() }
+    if app.keeps { format!("go on with: {}", command(format_args!("resume {}", id.short()))) } else { "nothing is kept of it".to_owned() }
 }
 
 async fn watch(app: &App, desk: &Desk, running: &Running, args: &OutputArgs, interrupts: &mut Interrupts) -> Result<View, CliError> {
@@ -208,7 +215,7 @@ pub async fn offer_choice(app: &App, debates: &Debates, view: &View, interrupts:
         };
         let said = said.trim();
         if said.is_empty() || said.eq_ignore_ascii_case("n") {
-            eprintln!("left open; choose later with: rebut answer {} OPTION", id.short());
+            eprintln!("left open; choose later with: {}", command(format_args!("answer {} OPTION", id.short())));
             return Ok(());
         }
         match debates.answer(id, said, "").await {

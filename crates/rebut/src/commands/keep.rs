@@ -15,14 +15,17 @@ use crate::{
     error::CliError,
     git::branch,
     output, panel,
+    typed::command,
 };
 use rebut_engine::{
     DebateId, Desk, Fork,
     clean::for_people,
+    error::DeskError,
     event::Started,
     memory::MemoryStore,
     portable::{Portable, PortableError},
     store::Filter,
+    view::View,
 };
 use serde_json::json;
 use std::{
@@ -48,19 +51,37 @@ pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliErro
             }
         },
     };
-    let replayed = desk.replay(id).await?;
+    let replayed = match desk.replay(id).await {
+        Err(error @ DeskError::WrongState(_)) => return Err(not_replayed(error, &desk.view(id).await?)),
+        replayed => replayed?,
+    };
     match args.json {
         true => output::print_json(&replayed.outcome)?,
         false => output::print(&for_people(&replayed.transcript))?,
     }
     if !replayed.identical {
-        return Err(CliError::failed("the replay differs from the record")
-            .hint("the journal is as it was written: the program's rules changed since; `rebut show ID --transcript` prints the record"));
+        return Err(differs("the replay differs from the record"));
     }
     if !global.quiet {
         eprintln!("identical to the record, byte for byte; nobody was asked");
     }
     Ok(0)
+}
+
+/// Why a debate was not run again. One that is open or redacted cannot be; one that is whole, and wants to hear what nobody said, differs.
+fn not_replayed(error: DeskError, view: &View) -> CliError {
+    match &view.outcome {
+        None => CliError::from(error).hint("the debate has not ended; only one that has can be replayed"),
+        Some(_) if !view.redacted.is_empty() => error.into(),
+        Some(_) => differs(&error.to_string()),
+    }
+}
+
+fn differs(how: &str) -> CliError {
+    CliError::failed(how).hint(format!(
+        "the journal is as it was written: the program's rules changed since; `{}` prints the record",
+        command("show ID --transcript")
+    ))
 }
 
 /// A journal that is kept nowhere here, on a desk of its own. Whoever sealed it, it is what it is.
@@ -154,15 +175,15 @@ pub async fn import(global: &GlobalArgs, args: ImportArgs) -> Result<u8, CliErro
     let app = App::open(global, &[])?;
     let name = args.file.display().to_string();
     let file = read_journal(&name)?.ok_or_else(|| CliError::usage(format!("there is no file {name}")))?;
-    let mut trusted = app.place.trusted()?;
+    let mut trusted = app.place()?.trusted()?;
     let keys: Vec<String> = file.checkpoints.iter().map(|checkpoint| checkpoint.key.clone()).collect();
     let unknown = keys.iter().find(|key| !trusted.contains(key));
     if let Some(key) = unknown {
         if !args.trust {
-            let hint = format!("compare the key with its owner, then: rebut import {name} --trust");
+            let hint = format!("compare the key with its owner, then: {}", command(format_args!("import {name} --trust")));
             return Err(CliError::usage(format!("{name} is sealed by a key that is not trusted here: {key}")).hint(hint));
         }
-        app.place.trust(key)?;
+        app.place()?.trust(key)?;
         trusted.extend(keys.clone());
     }
     let audit = app.desk().await?.import(file, &trusted).await?;
@@ -214,8 +235,9 @@ pub async fn remove(app: &App, desk: &Desk, id: DebateId) -> Result<(), CliError
 
 /// Forgets what this machine keeps beside a debate that is gone.
 pub fn forget(app: &App, id: DebateId) -> Result<(), CliError> {
-    branch::forget(&app.place.worktrees(), id)?;
-    app.place.forget_vectors()?;
+    let place = app.place()?;
+    branch::forget(&place.worktrees(), id)?;
+    place.forget_vectors()?;
     afterwards::forget(app, id)
 }
 
@@ -223,7 +245,8 @@ pub fn forget(app: &App, id: DebateId) -> Result<(), CliError> {
 fn is_confirmed(global: &GlobalArgs, count: usize, days: u32) -> Result<bool, CliError> {
     let what = format!("{count} ended debate{} older than {days} days", if count == 1 { "" } else { "s" });
     if global.no_input || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Err(CliError::usage(format!("this would remove {what} for good")).hint("add --yes if that is meant; `rebut ls` lists them"));
+        return Err(CliError::usage(format!("this would remove {what} for good"))
+            .hint(format!("add --yes if that is meant; `{}` lists them", command("ls"))));
     }
     eprint!("Remove {what} for good? [y/N] ");
     let mut said = String::new();

@@ -7,6 +7,7 @@ use crate::{
     output,
     serve::Keyring,
     text::padded,
+    typed::command,
 };
 use rebut_engine::clean::on_one_line;
 use rebut_server::keys::Role;
@@ -14,7 +15,7 @@ use serde_json::json;
 
 /// `rebut keys`.
 pub fn run(global: &GlobalArgs, command: KeysCommand) -> Result<u8, CliError> {
-    let keyring = Keyring::of(&App::open(global, &[])?.place);
+    let keyring = Keyring::of(App::open(global, &[])?.place()?);
     match command {
         KeysCommand::Add(args) => add(global, &keyring, &args)?,
         KeysCommand::Ls(args) => list(&keyring, &args)?,
@@ -48,7 +49,7 @@ fn list(keyring: &Keyring, args: &ListKeysArgs) -> Result<(), CliError> {
         return output::print_json(&rows);
     }
     if keys.is_empty() {
-        eprintln!("no keys yet; the first `rebut serve` makes one, or: rebut keys add NAME --owner OWNER");
+        eprintln!("no keys yet; the first `rebut serve` makes one, or: {}", command("keys add NAME --owner OWNER"));
     }
     for key in &keys {
         let role = json!(key.role);

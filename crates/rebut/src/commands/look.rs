@@ -9,6 +9,7 @@ use crate::{
     live, output,
     paint::Paint,
     text,
+    typed::command,
 };
 use rebut_engine::{
     clean::{for_people, on_one_line, shortened},
@@ -44,10 +45,11 @@ pub async fn ls(global: &GlobalArgs, args: LsArgs) -> Result<u8, CliError> {
     }
     if let (Some((session, _)), false) = (sessions.iter().find(|(_, state)| *state == WAITING), global.quiet) {
         let id = session.id.short();
-        eprintln!("waiting for a person: rebut show {id}, then rebut approve {id} or rebut reject {id}");
+        let [show, approve, reject] = ["show", "approve", "reject"].map(|verb| command(format_args!("{verb} {id}")));
+        eprintln!("waiting for a person: {show}, then {approve} or {reject}");
     }
     if let (Some((session, _)), false) = (sessions.iter().find(|(_, state)| *state == INTERRUPTED), global.quiet) {
-        eprintln!("interrupted: its process is gone; go on with: rebut resume {}", session.id.short());
+        eprintln!("interrupted: its process is gone; go on with: {}", command(format_args!("resume {}", session.id.short())));
     }
     Ok(0)
 }
@@ -60,15 +62,10 @@ const WAITING: &str = "waiting";
 
 /// The sessions asked for, each with its state.
 async fn listed(debates: &Debates, args: &LsArgs) -> Result<Vec<(Session, &'static str)>, CliError> {
-    let wanted = args.status.as_deref();
-    let status = wanted.map(|word| {
-        let parsed = if [INTERRUPTED, WAITING].contains(&word) { Some(Status::Running) } else { Status::parse(word) };
-        let known = "running, waiting, interrupted, paused, completed, failed, cancelled";
-        parsed.ok_or_else(|| CliError::usage(format!("there is no status `{word}`")).hint(known))
-    });
-    let status = status.transpose()?;
-    // Who runs is not in the table, so what is left out for that must not count.
-    let limit = if status == Some(Status::Running) { 0 } else { args.limit };
+    let wanted = args.status.as_deref().map(Wanted::parse).transpose()?;
+    let status = wanted.as_ref().and_then(|wanted| wanted.status);
+    // Neither who runs nor how it ended is in the table, so what is left out for that must not count.
+    let limit = if wanted.as_ref().is_some_and(|wanted| wanted.word.is_some()) { 0 } else { args.limit };
     let mut listed = Vec::new();
     for session in debates.sessions(&Filter { status, limit, ..Filter::default() }).await? {
         // The list of a server tells neither every column nor what a completed debate lacks.
@@ -79,7 +76,8 @@ async fn listed(debates: &Debates, args: &LsArgs) -> Result<Vec<(Session, &'stat
             Status::Running if debates.open_gate(session.id).await?.is_some() => WAITING,
             status => status.as_str(),
         };
-        if status != Some(Status::Running) || wanted == Some(state) {
+        let word = wanted.as_ref().and_then(|wanted| wanted.word);
+        if word.is_none_or(|word| word == state || word == shown(&session, state)) {
             listed.push((session, state));
         }
     }
@@ -87,15 +85,46 @@ async fn listed(debates: &Debates, args: &LsArgs) -> Result<Vec<(Session, &'stat
     Ok(listed)
 }
 
+/// Which debates are wanted.
+struct Wanted<'a> {
+    /// What the table tells of them.
+    status: Option<Status>,
+    /// What the list shows of them, where the table does not tell it.
+    word: Option<&'a str>,
+}
+
+impl<'a> Wanted<'a> {
+    /// By a word that the list shows.
+    fn parse(word: &'a str) -> Result<Self, CliError> {
+        let endings = || Ending::ALL.iter().map(|ending| ending.as_str()).chain(Shortfall::ALL.iter().map(|lack| lack.as_str()));
+        match Status::parse(word) {
+            Some(Status::Running) => Ok(Self { status: Some(Status::Running), word: Some(word) }),
+            Some(status) => Ok(Self { status: Some(status), word: None }),
+            None if [INTERRUPTED, WAITING].contains(&word) => Ok(Self { status: Some(Status::Running), word: Some(word) }),
+            None if endings().any(|ending| ending == word) => Ok(Self { status: None, word: Some(word) }),
+            None => {
+                let states = ["running", WAITING, INTERRUPTED, "paused"];
+                let known = states.into_iter().chain(endings()).collect::<Vec<_>>().join(", ");
+                Err(CliError::usage(format!("there is no status `{word}`")).hint(known))
+            }
+        }
+    }
+}
+
 /// Whether debates of a format can be completed and still lack something.
 fn may_lack(format: &str) -> bool {
     Format::named(format).is_some_and(|format| format.reading.is_some())
 }
 
-fn row(session: &Session, state: &str, paint: Paint) -> String {
+/// How a debate ended, or else where it stands.
+fn shown(session: &Session, state: &'static str) -> &'static str {
     let outcome = session.outcome.as_deref().and_then(|json| serde_json::from_str::<Outcome>(json).ok());
     let word = |outcome: &Outcome| Shortfall::of(&session.format, outcome).map_or(outcome.outcome.as_str(), Shortfall::as_str);
-    let state = outcome.as_ref().map_or(state, word);
+    outcome.as_ref().map_or(state, word)
+}
+
+fn row(session: &Session, state: &'static str, paint: Paint) -> String {
+    let state = shown(session, state);
     let mark = if session.rehearsal { " (rehearsal)" } else { "" };
     let when = session.created_at.get(..16).unwrap_or_default().replace('T', " ");
     let topic = shortened(&on_one_line(&session.topic), 70).into_owned();
@@ -126,7 +155,10 @@ pub async fn show(global: &GlobalArgs, args: ShowArgs) -> Result<u8, CliError> {
     } else {
         output::print(&text::result(&view, true, app.go_on(&view).as_deref(), Paint::stdout(global.color)))?;
         if view.open_gate.is_some() && !debates.is_run(id).await? {
-            eprintln!("its process is gone: what is decided is kept, and it goes on with: rebut resume {}", id.short());
+            eprintln!(
+                "its process is gone: what is decided is kept, and it goes on with: {}",
+                command(format_args!("resume {}", id.short()))
+            );
         }
     }
     Ok(0)
@@ -147,7 +179,7 @@ pub async fn watch(global: &GlobalArgs, args: WatchArgs) -> Result<u8, CliError>
             () = tokio::time::sleep(LOOK), if is_here => {
                 // Twice, since its last event and the end of its claim are one: whatever it wrote has been read by the second time.
                 if is_gone {
-                    eprintln!("interrupted: its process is gone; go on with: rebut resume {}", id.short());
+                    eprintln!("interrupted: its process is gone; go on with: {}", command(format_args!("resume {}", id.short())));
                     return Ok(Ending::Cancelled.exit_code());
                 }
                 is_gone = !debates.is_run(id).await?;

@@ -41,6 +41,7 @@ pub use bench::arm_names as bench_arms;
 use crate::{
     cli::{AskArgs, Cli, Command},
     error::CliError,
+    typed,
 };
 
 /// Runs what was typed. Returns the exit code.
@@ -53,6 +54,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         );
     }
     let global = places::settle(global, cli.command.as_ref(), &cli.ask)?;
+    typed::remember(&global);
     match cli.command {
         None => route::run(&global, cli.ask).await,
         Some(Command::Decide(args)) => ask::ask("decide", &global, *args).await,

@@ -9,6 +9,7 @@ use crate::{
     paint::Paint,
     panel::JUDGES,
     text::padded,
+    typed::command,
 };
 use futures_util::{StreamExt, stream};
 use rebut_engine::{
@@ -156,7 +157,7 @@ fn words(offer: &Offer, most: usize, paint: Paint) -> String {
         text.push_str(&format!("  {} {} {price}{auto}\n", padded(&model, 40), padded(&family, 10)));
     }
     if let Some(more @ 1..) = offer.models.len().checked_sub(most) {
-        text.push_str(&paint.faint(&format!("  and {more} more: rebut models {}\n", offer.provider)));
+        text.push_str(&paint.faint(&format!("  and {more} more: {}\n", command(format_args!("models {}", offer.provider)))));
     }
     text
 }

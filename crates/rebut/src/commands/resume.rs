@@ -17,6 +17,7 @@ use crate::{
     output,
     remote::Remote,
     text,
+    typed::command,
     workspace::{Keeping, Workspace},
 };
 use rebut_engine::{
@@ -47,18 +48,21 @@ pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliErro
 /// Goes on with one debate, and does at its end what was asked for when it began and now.
 async fn resume_one_of(app: &App, debates: &Debates, id: DebateId, budget: Budget, output: &OutputArgs) -> Result<u8, CliError> {
     let asked = Afterwards::recall(app, id)?;
+    let app = &begun_there(app, asked.as_ref());
     let (after, flags) = asked.clone().unwrap_or_default().with(output)?;
     let view = debates.view(id).await?;
     after.check(view.started.as_ref().map_or("", |started| &started.format))?;
-    if let (Some(outcome), Some(_)) = (&view.outcome, &asked)
-        && outcome.outcome != Ending::Stopped
-    {
+    let is_left = asked.as_ref().is_some_and(Afterwards::asks);
+    if let Some(outcome) = view.outcome.as_ref().filter(|outcome| is_left && outcome.outcome != Ending::Stopped) {
         // It came to its end, and whoever followed it went before the rest was done.
         output::result(debates, &view, &flags, app).await?;
         return after.finish(app, debates, id, follow::exit_code(outcome.outcome, &flags)).await;
     }
     let code = match debates {
-        Debates::Here(desk) => go_on_here(app, desk, &view, id, budget.more(), (&after, &flags)).await?,
+        Debates::Here(desk) => {
+            let desk = desk_for(app, desk).await?;
+            go_on_here(app, &desk, &view, id, budget.more(), (&after, &flags)).await?
+        }
         Debates::There(remote) => {
             go_on_there(remote, &view, id, there::limits(budget)).await?;
             after.remember(app, id)?;
@@ -66,6 +70,16 @@ async fn resume_one_of(app: &App, debates: &Debates, id: DebateId, budget: Budge
         }
     };
     after.finish(app, debates, id, code).await
+}
+
+/// What a debate is gone on with: paths of scripts are meant where it was begun.
+fn begun_there(app: &App, asked: Option<&Afterwards>) -> App {
+    App { scripts: asked.and_then(|asked| asked.begun_in.clone()), ..app.clone() }
+}
+
+/// The desk on which a debate goes on: one whose models are looked for where it was begun.
+async fn desk_for(app: &App, desk: &Desk) -> Result<Desk, CliError> {
+    if app.scripts.is_some() { app.desk().await } else { Ok(desk.clone()) }
 }
 
 /// Has a server go on with a debate, unless it does already and is to do so as before.
@@ -182,14 +196,15 @@ async fn go_on_here(
 
 /// Why a debate was not gone on with, and what to do.
 fn not_resumed(error: DeskError, view: &View) -> CliError {
-    let nobody = matches!(error, DeskError::NoModel { .. });
+    let nobody = matches!(error, DeskError::ModelGone { .. });
     let is_ended = matches!(error, DeskError::WrongState(_));
     let error = CliError::from(error);
     match text::ask_anew(view) {
         Some(command) if is_ended => error.hint(anew(&command)),
-        _ if nobody => {
-            error.hint("the debate stays open: make that model usable, then resume it; `rebut doctor` shows which models can be used")
-        }
+        _ if nobody => error.hint(format!(
+            "the debate stays open: make that model usable, then resume it; `{}` shows which models can be used",
+            command("doctor")
+        )),
         _ => error,
     }
 }
@@ -237,6 +252,8 @@ async fn resume_all(app: &App, desk: &Desk, more: More) -> Result<u8, CliError> 
 
 /// Goes on with a debate, and keeps its workspace or its branch if it has one.
 async fn resume_one(app: &App, desk: &Desk, id: DebateId, more: More) -> Result<Resumed, CliError> {
+    let app = &begun_there(app, Afterwards::recall(app, id)?.as_ref());
+    let desk = &desk_for(app, desk).await?;
     let view = desk.view(id).await?;
     let Some(workspace) = Workspace::of(app, &view)? else {
         let running = desk.resume_with(id, more).await.map_err(|error| not_resumed(error, &view))?;

@@ -16,6 +16,7 @@ use crate::{
     output,
     problems::{self, Problem},
     reading,
+    typed::command,
     versions::winner,
     wisdom,
 };
@@ -74,7 +75,8 @@ async fn hold_here(app: &App, case: Case, mut input: Input, args: &SolveArgs) ->
     check_tests(&input, app.global.quiet).await?;
     let desk = prepared.desk(app).await?;
     let id = DebateId::new();
-    let recorder = plan.map(|plan| plan.begin(&app.place.worktrees(), id)).transpose()?;
+    let home = app.place()?.worktrees();
+    let recorder = plan.map(|plan| plan.begin(&home, id)).transpose()?;
     let running = match after.start_as(app, &desk, id, prepared.start).await {
         Ok(running) => running,
         Err(error) => {
@@ -269,5 +271,5 @@ pub fn write_code(view: &View, file: &Path, force: bool, quiet: bool) -> Result<
     let id = view.id.map(|id| id.short().to_string()).unwrap_or_default();
     // It was free when the debate began; whoever wrote it meanwhile keeps it.
     applying::apply(view, won, file, force, quiet)
-        .map_err(|error| error.and_hint(format!("the code is kept: rebut code {id} --apply FILE")))
+        .map_err(|error| error.and_hint(format!("the code is kept: {}", command(format_args!("code {id} --apply FILE")))))
 }

@@ -8,6 +8,7 @@ use crate::{
     output,
     paint::Paint,
     text,
+    typed::command,
 };
 use rebut_engine::{
     clean::{on_one_line, shortened},
@@ -46,7 +47,8 @@ pub async fn gates(global: &GlobalArgs, args: JsonArg) -> Result<u8, CliError> {
     for (session, gate) in &open {
         let (id, topic) = (session.id.short().to_string(), on_one_line(&session.topic));
         let waits = text::gate_lines(gate, &id);
-        output::print(&format!("{}  {}\n  waits {waits}\n  see it    rebut show {id}\n", paint.strong(&id), shortened(&topic, 70)))?;
+        let see = command(format_args!("show {id}"));
+        output::print(&format!("{}  {}\n  waits {waits}\n  see it    {see}\n", paint.strong(&id), shortened(&topic, 70)))?;
     }
     Ok(0)
 }
@@ -59,7 +61,7 @@ pub async fn decide(global: &GlobalArgs, args: GateArgs, approved: bool) -> Resu
         let outcome = debates.view(id).await?.outcome;
         let ended = outcome.map(|outcome| format!("; it has already ended: {}", outcome.outcome.as_str())).unwrap_or_default();
         let message = format!("debate {} waits at no gate{ended}", id.short());
-        return Err(CliError::usage(message).hint("`rebut show ID` tells where it stands"));
+        return Err(CliError::usage(message).hint(format!("`{}` tells where it stands", command("show ID"))));
     };
     debates.decide(id, &open, approved, args.reason).await?;
     eprintln!("{} `{}`", if approved { "approved" } else { "rejected" }, open.gate);

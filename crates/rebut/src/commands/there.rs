@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     app::App, budget::Budget, cli::OutputArgs, config::override_tables, debates::Debates, error::CliError, estimate::Estimate,
-    live::Progress, output, remote::Remote, serve::Card,
+    live::Progress, output, remote::Remote, serve::Card, typed::command,
 };
 use rebut_engine::{DebateId, clean::on_one_line, event::Event, family::is_person, outcome::Ending, record::Record, view::View};
 use rebut_server::front::{NewDebate, NewLimits};
@@ -100,7 +100,7 @@ pub async fn follow(app: &App, debates: &Debates, id: DebateId, args: &OutputArg
                 view.apply(&record);
                 progress.event(&record);
                 if let Some(turn) = person_asked(&record) {
-                    progress.say(&format!("a person is asked; answer with: rebut turns {} {turn}", id.short()));
+                    progress.say(&format!("a person is asked; answer with: {}", command(format_args!("turns {} {turn}", id.short()))));
                 }
                 if args.stream_json {
                     follow::print_event(&record)?;
@@ -109,8 +109,9 @@ pub async fn follow(app: &App, debates: &Debates, id: DebateId, args: &OutputArg
             () = interrupts.next() => {
                 progress.finish();
                 let id = id.short();
-                eprintln!("the debate goes on at the server; to its end and its files: rebut resume {id}");
-                eprintln!("watch it: rebut watch {id}, end it: rebut cancel {id}");
+                let [resume, watch, cancel] = ["resume", "watch", "cancel"].map(|verb| command(format_args!("{verb} {id}")));
+                eprintln!("the debate goes on at the server; to its end and its files: {resume}");
+                eprintln!("watch it: {watch}, end it: {cancel}");
                 return Ok(cancelled);
             }
         }
@@ -119,7 +120,7 @@ pub async fn follow(app: &App, debates: &Debates, id: DebateId, args: &OutputArg
     match view.outcome.clone() {
         Some(outcome) => follow::conclude(app, debates, &view, &outcome, args, &mut interrupts).await,
         None => {
-            eprintln!("it was left at the server before its end; go on with: rebut resume {}", id.short());
+            eprintln!("it was left at the server before its end; go on with: {}", command(format_args!("resume {}", id.short())));
             Ok(cancelled)
         }
     }

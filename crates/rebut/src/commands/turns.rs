@@ -9,6 +9,7 @@ use crate::{
     paint::Paint,
     reading,
     remote::Remote,
+    typed::command,
 };
 use rebut_engine::{
     DebateId,
@@ -56,7 +57,7 @@ async fn list(remote: &Remote, id: DebateId, args: &TurnsArgs, global: &GlobalAr
         output::print(&format!("{}  {agent}, until {}\n", paint.strong(&turn), on_one_line(&waiting.until)))?;
     }
     if let (Some(first), false) = (turns.first(), global.quiet) {
-        eprintln!("answer with: rebut turns {} {:?}", id.short(), on_one_line(&first.turn));
+        eprintln!("answer with: {}", command(format_args!("turns {} {:?}", id.short(), on_one_line(&first.turn))));
     }
     Ok(0)
 }
@@ -69,7 +70,7 @@ fn show(waiting: &TurnRequest, id: DebateId) -> Result<u8, CliError> {
         waiting.system,
         human::for_a_person(&waiting.user)
     )))?;
-    eprintln!("answer with: rebut turns {} {:?} --reply FILE", id.short(), on_one_line(&waiting.turn));
+    eprintln!("answer with: {}", command(format_args!("turns {} {:?} --reply FILE", id.short(), on_one_line(&waiting.turn))));
     Ok(0)
 }
 

@@ -8,6 +8,7 @@ use crate::{
     output,
     paint::Paint,
     text::padded,
+    typed::command,
 };
 use rebut_engine::{
     agent::Agent,
@@ -82,8 +83,8 @@ pub async fn learned(debates: &Debates, agents: &[Agent]) -> Result<(Weights, St
 
 fn words(debates: usize, rows: &[VoterRow], worth: f64, paint: Paint) -> String {
     if debates == 0 {
-        return "no debate is marked yet: every vote counts the same (plain plurality)\nmark what turned out right: rebut mark ID OPTION\n"
-            .to_owned();
+        let mark = command("mark ID OPTION");
+        return format!("no debate is marked yet: every vote counts the same (plain plurality)\nmark what turned out right: {mark}\n");
     }
     let mut text = String::new();
     let width =

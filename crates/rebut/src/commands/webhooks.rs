@@ -7,6 +7,7 @@ use crate::{
     output,
     remote::Remote,
     text::padded,
+    typed::command,
     webhooks::Hooks,
 };
 use rebut_engine::{
@@ -74,7 +75,10 @@ impl Kept {
         found.retain(|webhook| !prefix.is_empty() && webhook.id.starts_with(prefix));
         match found.len() {
             1 => Ok(found.remove(0)),
-            0 => Err(CliError::usage(format!("no webhook `{}`", on_one_line(prefix))).hint("`rebut webhooks ls` lists them")),
+            0 => {
+                Err(CliError::usage(format!("no webhook `{}`", on_one_line(prefix)))
+                    .hint(format!("`{}` lists them", command("webhooks ls"))))
+            }
             _ => Err(CliError::usage(format!("`{prefix}` could be several webhooks")).hint("type more of the id")),
         }
     }
@@ -115,7 +119,7 @@ async fn add(global: &GlobalArgs, kept: &Kept, args: AddWebhookArgs) -> Result<u
     output::print(&format!("{}\n", made.secret))?;
     if !global.quiet {
         let id = short(&made.webhook.id);
-        eprintln!("that is the secret of webhook {id}, shown this once; try it with: rebut webhooks test {id}");
+        eprintln!("that is the secret of webhook {id}, shown this once; try it with: {}", command(format_args!("webhooks test {id}")));
         if matches!(kept, Kept::Here(..)) {
             eprintln!("events are delivered while `rebut serve` runs over this database; what happens meanwhile is kept for it");
         }
@@ -130,7 +134,7 @@ async fn list(kept: &Kept, json: bool) -> Result<u8, CliError> {
         return Ok(0);
     }
     if webhooks.is_empty() {
-        eprintln!("no webhooks yet; make one: rebut webhooks add URL");
+        eprintln!("no webhooks yet; make one: {}", command("webhooks add URL"));
     }
     for webhook in &webhooks {
         let state = if webhook.why_off.is_some() { "off" } else { "on" };

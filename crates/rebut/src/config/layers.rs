@@ -195,8 +195,20 @@ fn toml_message(error: &toml::de::Error) -> String {
     error.message().to_owned()
 }
 
-/// Adds the nearest known key to an "unknown field" message.
+/// What was expected, by the names that parsers use for it.
+const KINDS: [(&str, &str); 7] = [
+    ("expected f64", "expected a number"),
+    ("expected u8", "expected a whole number"),
+    ("expected u16", "expected a whole number"),
+    ("expected u32", "expected a whole number"),
+    ("expected u64", "expected a whole number"),
+    ("expected usize", "expected a whole number"),
+    ("expected a boolean", "expected true or false"),
+];
+
+/// The message in plain words, with the nearest known key where one is unknown.
 pub fn with_suggestion(message: &str) -> String {
+    let message = KINDS.iter().fold(message.to_owned(), |message, (kind, words)| message.replace(kind, words));
     let mut quoted = message.split('`').skip(1).step_by(2);
     let Some(unknown) = quoted.next().filter(|_| message.contains("unknown field")) else { return message.trim_end().to_owned() };
     match nearest(unknown, quoted) {

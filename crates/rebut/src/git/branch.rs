@@ -11,6 +11,7 @@ use crate::{
     commands::follow,
     error::CliError,
     replacing::replace,
+    typed::command,
     versions::{Version, usual_name, winner},
 };
 use rebut_engine::{DebateId, Desk, Running, clean::on_one_line, facts::CodeRecorded, outcome::Ending, view::View};
@@ -106,7 +107,8 @@ pub fn forget(home: &Path, id: DebateId) -> Result<(), CliError> {
 
 /// Removes what processes that are gone have left; where that fails it is said, since what was asked for can be done all the same.
 pub fn clean_up_after_others(app: &App) {
-    if let Err(error) = clean_up(&app.place.worktrees()) {
+    let Some(place) = &app.place else { return };
+    if let Err(error) = clean_up(&place.worktrees()) {
         eprintln!("a worktree of an interrupted debate could not be removed: {error}");
     }
 }
@@ -191,7 +193,7 @@ pub struct Keeping {
 impl Keeping {
     /// Goes on with the branch of a debate that has one.
     pub fn resume(app: &App, desk: &Desk, id: DebateId) -> Option<Self> {
-        let home = app.place.worktrees();
+        let home = app.place.as_ref()?.worktrees();
         let note = Note::read(&home, id).transpose()?;
         let open = move || {
             let Note { repository, base, file } = note?;
@@ -283,10 +285,8 @@ async fn commit_all(desk: &Desk, mut recorder: Recorder, left: &Notify) -> Resul
 
 /// What git cannot do costs nothing but the commits.
 fn goes_on(id: DebateId) -> String {
-    let (branch, id) = (branch_of(id), id.short());
-    format!(
-        "the debate goes on, and its journal has every version; to write the branch later: git branch -D {branch}; rebut code {id} --branch"
-    )
+    let (branch, write) = (branch_of(id), command(format_args!("code {} --branch", id.short())));
+    format!("the debate goes on, and its journal has every version; to write the branch later: git branch -D {branch}; {write}")
 }
 
 /// Runs what waits for git, without holding up the debate.

@@ -18,6 +18,7 @@ use crate::{
     config::{BudgetSection, Member, PanelSection},
     dry,
     error::CliError,
+    place::Place,
     roles::{self, Source},
     webhooks::Hooks,
     wisdom,
@@ -119,7 +120,7 @@ impl Front for CommandFront {
     }
 
     async fn forget_text(&self) -> Result<(), Refusal> {
-        self.app.place.forget_vectors().map_err(refusal)
+        self.app.place().and_then(Place::forget_vectors).map_err(refusal)
     }
 
     fn inbox(&self) -> Option<Arc<dyn Inbox>> {

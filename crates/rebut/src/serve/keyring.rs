@@ -1,6 +1,6 @@
 //! The keys of this machine's server: kept in one file that only its owner reads, by the hash of their tokens.
 
-use crate::{error::CliError, place::Place, replacing::replace_private};
+use crate::{error::CliError, place::Place, replacing::replace_private, typed::command};
 use rebut_engine::{
     clean::{is_hostile, on_one_line},
     gating::NOBODY,
@@ -52,7 +52,7 @@ impl Keyring {
         self.change(|keys| {
             if keys.iter().any(|key| key.name == name) {
                 return Err(CliError::usage(format!("there is a key `{name}` already"))
-                    .hint(format!("rebut keys rm {name}, or choose another name")));
+                    .hint(format!("{}, or choose another name", command(format_args!("keys rm {name}")))));
             }
             keys.push(Key { name: name.to_owned(), owner: owner.to_owned(), role, sha256: digest(&token) });
             Ok(())
@@ -68,7 +68,8 @@ impl Keyring {
             if keys.len() < before {
                 Ok(())
             } else {
-                Err(CliError::usage(format!("there is no key `{}`", on_one_line(name))).hint("`rebut keys ls` lists them"))
+                Err(CliError::usage(format!("there is no key `{}`", on_one_line(name)))
+                    .hint(format!("`{}` lists them", command("keys ls"))))
             }
         })
     }

@@ -20,6 +20,7 @@ use crate::{
     error::CliError,
     git::branch,
     telemetry::Telemetry,
+    typed::command,
     webhooks::Hooks,
 };
 use allowed::{Allowed, OnlyAllowed};
@@ -49,7 +50,7 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     // Nobody sits at the keyboard of a server.
     let app = App::open(&GlobalArgs { no_input: true, ..global.clone() }, &[])?;
     app.config.server.check().map_err(CliError::usage)?;
-    let keyring = Keyring::of(&app.place);
+    let keyring = Keyring::of(app.place()?);
     check_address(&args, &keyring)?;
     allow_many_files()?;
     let mut interrupts = Interrupts::listen()?;
@@ -81,7 +82,7 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     let settings = Settings {
         hosts,
         operator: Some(user()),
-        trusted: app.place.trusted()?,
+        trusted: app.place()?.trusted()?,
         told: Some(told(&log)),
         requests_per_minute: app.config.server.requests_per_minute,
         watchers: app.config.server.watchers,
@@ -240,7 +241,7 @@ fn check_address(args: &ServeArgs, keyring: &Keyring) -> Result<(), CliError> {
     }
     if keyring.read()?.is_empty() {
         return Err(CliError::usage(format!("{address} can be reached from other machines, and there is no key"))
-            .hint("make one first: rebut keys add NAME --owner OWNER --role admin"));
+            .hint(format!("make one first: {}", command("keys add NAME --owner OWNER --role admin"))));
     }
     Ok(())
 }

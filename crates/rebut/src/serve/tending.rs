@@ -1,7 +1,7 @@
 //! What a server does beside answering: it goes on with debates that nobody runs, and removes what is kept long enough.
 
 use super::{Keyring, chance, log::Log};
-use crate::{app::App, commands::keep, error::CliError, git::branch};
+use crate::{afterwards::Afterwards, app::App, commands::keep, error::CliError, git::branch, place::Place, typed::command};
 use rebut_engine::{
     DebateId, Desk,
     error::{DeskError, Halt},
@@ -131,8 +131,12 @@ fn not_ours(app: &App, id: DebateId, view: &View) -> Option<String> {
     let has_workspace = started.format == challenge::FORMAT.name
         && started.forked_from.is_none()
         && challenge::Input::parse(&started.input).is_ok_and(|input| !input.workspace.is_empty());
-    let is_kept = has_workspace || app.place.afterwards(id).exists() || branch::is_kept(&app.place.worktrees(), id);
-    is_kept.then(|| format!("it was begun by a command that writes files at its end; go on with: rebut resume {}", id.short()))
+    // What cannot be read is for the command that wrote it.
+    let is_asked = Afterwards::recall(app, id).map_or(true, |asked| asked.is_some_and(|asked| asked.asks()));
+    let has_branch = |place: &Place| branch::is_kept(&place.worktrees(), id);
+    let is_kept = has_workspace || is_asked || app.place.as_ref().is_some_and(has_branch);
+    let resume = || command(format_args!("resume {}", id.short()));
+    is_kept.then(|| format!("it was begun by a command that writes files at its end; go on with: {}", resume()))
 }
 
 /// Whether the database cannot be reached: nothing is known of the debate itself, and it is looked for again as soon as all others.

@@ -1,7 +1,7 @@
 //! Control arms as people read them on a terminal: what was counted, who moved, how an arm compares with a debate.
 
-use super::{cost_line, plural, short};
-use crate::paint::Paint;
+use super::{cost_line, plural, short, write_choose};
+use crate::{paint::Paint, typed::command};
 use rebut_engine::{
     clean::on_one_line,
     event::Started,
@@ -35,7 +35,7 @@ pub fn heading(started: &Started) -> Option<String> {
 pub fn compared_with(started: &Started) -> Option<String> {
     let id = started.input.get("baseline_of").and_then(|id| id.as_str()).filter(|id| !id.is_empty())?;
     let short: String = on_one_line(id).chars().take(8).collect();
-    Some(format!("baseline of {short}  →  rebut show {short}"))
+    Some(format!("baseline of {short}  →  {}", command(format_args!("show {short}"))))
 }
 
 /// How an arm ended. Says whether it was one.
@@ -61,9 +61,8 @@ pub fn write_outcome(text: &mut String, view: &View, outcome: &Outcome, paint: P
         let (from, to) = (on_one_line(&change.from), on_one_line(&change.to));
         let _ = writeln!(text, "  changed   {} {from} → {to} in round {}: “{}”", change.judge, change.round, change.reason);
     }
-    if outcome.outcome == Ending::Contested && view.answer.is_none() {
-        let answers = super::choices(view).iter().map(|(id, _)| id.clone()).collect::<Vec<_>>().join("|");
-        let _ = writeln!(text, "  choose    rebut answer {} {answers} --reason \"…\"", short(view));
+    if outcome.outcome == Ending::Contested {
+        write_choose(text, view);
     }
     true
 }
@@ -79,7 +78,8 @@ pub fn comparison(debate: &View, arm: &View, agrees: Option<bool>, paint: Paint)
     };
     let mut text = format!("{}  {} {}  {verdict}\n", paint.strong("BASELINE"), format(arm), summary.unwrap_or_default());
     for view in [debate, arm] {
-        let line = format!("{} · {id}  →  rebut show {id}", cost_line(view), id = short(view));
+        let id = short(view);
+        let line = format!("{} · {id}  →  {}", cost_line(view), command(format_args!("show {id}")));
         let _ = writeln!(text, "  {}  {}", super::padded(&format(view), 8), paint.faint(&line));
     }
     text

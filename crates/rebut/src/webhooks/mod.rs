@@ -4,7 +4,7 @@ pub mod places;
 pub mod posting;
 mod signing;
 
-use crate::{app::App, error::CliError};
+use crate::{app::App, error::CliError, typed::command};
 use places::Places;
 use posting::{Message, Posted, Poster};
 use rebut_engine::{
@@ -57,7 +57,7 @@ impl From<NotDone> for CliError {
     fn from(not_done: NotDone) -> Self {
         let message = not_done.to_string();
         match not_done {
-            NotDone::Missing | NotDone::TooMany(_) => Self::usage(message).hint("`rebut webhooks ls` lists them"),
+            NotDone::Missing | NotDone::TooMany(_) => Self::usage(message).hint(format!("`{}` lists them", command("webhooks ls"))),
             NotDone::Refused { hint: Some(hint), .. } => Self::usage(message).hint(hint),
             NotDone::Refused { hint: None, .. } => Self::usage(message),
             NotDone::Store(error) => error.into(),

@@ -7,7 +7,7 @@ mod projection;
 
 pub use names::{persona_files, slug, speaker_names};
 
-use crate::{app::App, cli::OutputArgs, commands::follow, error::CliError, output::write};
+use crate::{app::App, cli::OutputArgs, commands::follow, error::CliError, output::write, typed::command};
 use guard::{ContextFiles, Guarded};
 use rebut_engine::{DebateId, Desk, Running, clean::for_people, formats::challenge, model::Models, view::View};
 use std::{
@@ -46,8 +46,10 @@ impl Workspace {
         let id = crate::text::short(view);
         let Some(problem) = problem(&input.workspace, &dir, view.id) else { return Ok(Some(Self { dir })) };
         Err(CliError::usage(format!("the workspace {} of debate {id} {problem}", dir.display())).hint(format!(
-            "go to the project where the debate began, or put its directory back; without its files it goes on with: rebut fork {id} --at \"STEP\" \
-             (`rebut show {id} --transcript` lists the steps)"
+            "go to the project where the debate began, or put its directory back; without its files it goes on with: {} \
+             (`{}` lists the steps)",
+            command(format_args!("fork {id} --at \"STEP\"")),
+            command(format_args!("show {id} --transcript"))
         )))
     }
 

@@ -52,6 +52,7 @@ mod solve_killed;
 mod stress;
 mod telemetry;
 mod there;
+mod typed;
 mod usage;
 mod vote;
 mod webhooks;

@@ -147,3 +147,31 @@ fn a_debate_whose_process_died_is_told_from_one_that_runs() {
     let seconds = shown.split(" · ").find_map(|part| part.strip_suffix(" s")).and_then(|number| number.parse::<f64>().ok());
     assert!(seconds.is_some_and(|seconds| seconds < 1e6), "{shown}");
 }
+
+/// Another program, such as `sqlite3`, holds the database for long: no disk is to blame, and what was under way is named.
+#[test]
+fn a_locked_database_is_called_locked() {
+    let rebut = Rebut::new();
+    rebut.write("debate.md", &script(&[("*/risk", &recommends("A")), ("*", &format!("!delay 700ms\n{}", recommends("A")))]));
+    let ended = rebut.json(0, &case(&["--json"]))["debate_id"].as_str().expect("an id").to_owned();
+    let mut run = rebut.start(&case(&["-q"]));
+    run.until(|event| event["type"] == "turn.completed");
+    let database = rusqlite::Connection::open(rebut.data().join("rebut.db")).expect("the database");
+    database.execute_batch("BEGIN IMMEDIATE").expect("the lock");
+    // All of them wait at the same time.
+    let waiting = [case(&[]), vec!["rm", &ended]].map(|args| {
+        let piped = std::process::Stdio::piped;
+        rebut.command(&args).stdout(piped()).stderr(piped()).spawn().expect("the program starts")
+    });
+    let said = |stderr: &str| stderr.contains("another program holds the database") && !stderr.contains("free the disk");
+    for child in waiting {
+        let output = child.wait_with_output().expect("it ends");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(1) && said(&stderr) && stderr.contains("try again"), "{stderr}");
+    }
+    let id = run.id.clone();
+    let (code, stderr) = run.finish();
+    assert!(code == 1 && said(&stderr) && stderr.contains(&format!("go on with: rebut resume {}", &id[..8])), "{stderr}");
+    database.execute_batch("ROLLBACK").expect("the lock is given back");
+    rebut.expect(0, &["resume", &id]);
+}

@@ -82,7 +82,11 @@ impl Rebut {
     }
 
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rebut"));
+        self.command_of(env!("CARGO_BIN_EXE_rebut"), args)
+    }
+
+    fn command_of(&self, program: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
         let below = |name: &str| self.dir.path().join(name);
         command.env_clear().env("HOME", below("")).env("PATH", below("bin")).env("TMPDIR", below("tmp"));
         command.env("USER", "tester").env("REBUT_DATA", self.data());
@@ -91,10 +95,20 @@ impl Rebut {
     }
 
     pub fn run(&self, args: &[&str]) -> Output {
-        let output = self.command(args).output().expect("the program runs");
+        Self::output_of(self.command(args))
+    }
+
+    /// Types a line into a shell that knows the program by its name.
+    pub fn shell(&self, line: &str) -> Output {
+        self.program("rebut", &format!("exec '{}' \"$@\"", env!("CARGO_BIN_EXE_rebut")));
+        Self::output_of(self.command_of("/bin/sh", &["-c", line]))
+    }
+
+    fn output_of(mut command: Command) -> Output {
+        let output = command.output().expect("the program runs");
         let text = |bytes| String::from_utf8(bytes).expect("what is printed is UTF-8");
         let output = Output { stdout: text(output.stdout), stderr: text(output.stderr), code: output.status.code().unwrap_or(-1) };
-        assert!(!output.stderr.contains("panicked"), "{args:?}: {}", output.stderr);
+        assert!(!output.stderr.contains("panicked"), "{command:?}: {}", output.stderr);
         output
     }
 

@@ -95,6 +95,30 @@ async fn a_debate_without_its_key_stays_open() {
     }
 }
 
+/// Whatever became of its model, it is a model that is missing. A script is looked for where the debate was begun.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_debate_whose_model_is_gone_stays_open() {
+    let server = ModelServer::start(|_, _| Behaviour::Say(recommends("A"))).await.expect("a server");
+    let rebut = configured(&server);
+    rebut.write("a.md", &script(&[("*", &recommends("A"))]));
+    let open = |model: &str| {
+        let stopped = rebut.json(5, &[ASK, &["-m", model, "--max-calls", "1", "--json"]].concat());
+        stopped["debate_id"].as_str().expect("an id").to_owned()
+    };
+    let [unknown, lost, moved] = ["mine:small", "script:a.md", "script:a.md"].map(open);
+    rebut.write("elsewhere/file", "");
+    let mut elsewhere = rebut.command(&["resume", &moved, "--max-calls", "20", "-q"]);
+    let ended = elsewhere.current_dir(rebut.path("elsewhere")).output().expect("the program runs");
+    assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+    rebut.user_config("");
+    std::fs::remove_file(rebut.path("a.md")).expect("a file");
+    for (id, says) in [(unknown, "unknown provider `mine`"), (lost, "script a.md: cannot be read")] {
+        let refused = rebut.run(&["resume", &id, "--max-calls", "20"]);
+        assert_eq!(refused.code, 4, "{}", refused.stderr);
+        assert!(refused.stderr.contains(says) && refused.stderr.contains("the debate stays open"), "{}", refused.stderr);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn triage_says_why_there_is_no_verdict() {
     let server = ModelServer::start(|_, _| Behaviour::Fail(Failure::BadKey)).await.expect("a server");

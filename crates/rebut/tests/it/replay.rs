@@ -1,6 +1,6 @@
 //! Replay, export and import: the journal alone is enough, and a journal with a hole is found out.
 
-use crate::rebut::{Rebut, case, script_of, split_then_c};
+use crate::rebut::{Rebut, case, recommends, script, script_of, split_then_c};
 
 #[test]
 fn a_journal_replays_byte_for_byte_and_a_hole_in_it_is_found() {
@@ -61,4 +61,31 @@ fn a_journal_replays_byte_for_byte_and_a_hole_in_it_is_found() {
     assert_eq!(rebut.run(&["show", &id]).code, 2);
     std::fs::remove_file(rebut.path("whole.ndjson")).expect("the export");
     assert!(!rebut.holds("C is best"), "a removed debate leaves no text");
+}
+
+/// What a debate as it stands cannot give is a wrong question (2), as the book says; only what differs or is damaged has failed (1).
+#[test]
+fn whoever_asks_a_debate_for_what_it_cannot_give_is_told_why() {
+    let rebut = Rebut::new();
+    rebut.write("debate.md", &script(&[("*/risk", &recommends("A")), ("*", "!timeout")]));
+    let mut run = rebut.start(&case(&[]));
+    let open = run.id.clone();
+    run.until(|event| event["type"] == "turn.completed");
+    run.kill();
+    rebut.write("debate.md", &script_of(&split_then_c()));
+    let redacted = rebut.json(0, &case(&["--json"]))["debate_id"].as_str().expect("an id").to_owned();
+    rebut.expect(0, &["audit", "redact", &redacted, "4", "--reason", "private"]);
+    let rows: &[(&[&str], &str)] = &[
+        (&["replay", &open], "the debate has not ended; only one that has can be replayed"),
+        (&["export", &open, "-o", "x.yaml"], "the debate has not ended"),
+        (&["export", &open, "-o", "x.adr.md"], "the debate has not ended"),
+        (&["answer", &open, "A"], "has not ended"),
+        (&["replay", &redacted], "has redacted events; it can be read but not run again"),
+        (&["fork", &redacted, "--at", "challenge 2"], "has redacted events"),
+        (&["resume", &redacted], "nothing to resume"),
+    ];
+    for (args, says) in rows {
+        let refused = rebut.run(args);
+        assert!(refused.code == 2 && refused.stderr.contains(says), "{args:?}: {} {}", refused.code, refused.stderr);
+    }
 }

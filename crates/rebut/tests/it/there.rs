@@ -218,6 +218,7 @@ fn every_command_leaves_the_same_here_and_there() {
         (&["ls"], &[], 0),
         (&["ls", "-n", "3", "--json"], &[], 0),
         (&["ls", "--status", "completed", "-n", "2"], &[], 0),
+        (&["ls", "--status", "consensus", "-n", "2"], &[], 0),
         (&case(&["--estimate"]), &[], 0),
         (&case(&["--estimate", "--json"]), &[], 0),
         (&["rm", "last"], &[], 0),

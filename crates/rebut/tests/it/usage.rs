@@ -1,6 +1,6 @@
 //! What is typed wrongly is told so, with a way out, before anybody is asked.
 
-use crate::rebut::{Rebut, case, recommends, script};
+use crate::rebut::{Rebut, case, recommends, script, script_of};
 
 #[test]
 fn mistakes_are_named_with_a_way_out() {
@@ -62,8 +62,16 @@ fn mistakes_are_named_with_a_way_out() {
         (&["config", "validate", "range.toml"], 2, "range.toml: line 2: timeout_per_judge must be 1 to 86400 seconds"),
         (&["--config", "none.toml", "ls"], 2, "cannot read none.toml"),
         (&["show", "zzz"], 2, "`rebut ls` lists the debates kept here"),
-        (&["ls", "--status", "done"], 2, "running, waiting, interrupted, paused, completed, failed, cancelled"),
+        (&["ls", "--status", "done"], 2, "running, waiting, interrupted, paused, consensus, majority, completed, contested"),
         (&["replay", "zzz"], 2, "no debate `zzz`"),
+        (&[ask, &["--threshold", "-1"]].concat(), 2, "consensus_threshold must be above 0 and at most 1, not -1"),
+        (&[ask, &["--threshold", "nan"]].concat(), 2, "expected a number"),
+        (&[ask, &["-m", "rehearsal", "--max-cost", "-1"]].concat(), 2, "must be a number of dollars, not -1"),
+        (&[ask, &["--timeout", "-3"]].concat(), 2, "invalid value '-3' for '--timeout <SECONDS>'"),
+        (&[ask, &["--seed", "-1"]].concat(), 2, "invalid value '-1' for '--seed"),
+        (&["audit", "redact", "last", "-1", "--reason", "x"], 2, "invalid value '-1' for '<SEQ>'"),
+        (&[ask, &["--set", "decide.max_rounds=abc"]].concat(), 2, "expected a whole number"),
+        (&["resume"], 2, "Usage: rebut resume <ID>"),
         (&["roles", "rsik"], 2, "did you mean `risk`?"),
         (&["import", "missing.ndjson"], 2, "there is no file missing.ndjson"),
         (&["import", "typo.toml"], 2, "typo.toml: "),
@@ -75,6 +83,8 @@ fn mistakes_are_named_with_a_way_out() {
         assert!(!output.stderr.contains("TOKEN=1") && !output.stderr.contains("Option<"), "{args:?}: {}", output.stderr);
     }
     assert_eq!(rebut.expect(0, &["ls", "--json"]).trim(), "[]", "none of these started a debate");
+    let folder = rebut.run(&["--data", "shwo", "ls", "--bogus"]);
+    assert!(folder.code == 2 && !folder.stderr.contains("did you mean"), "what is named by a flag is no command: {}", folder.stderr);
 }
 
 #[test]
@@ -287,4 +297,102 @@ fn colours_only_where_they_are_wanted_and_a_closed_reader_is_no_error() {
     drop(child.stdout.take());
     let ended = child.wait_with_output().expect("it ends");
     assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
+/// Spinners where the terminal can draw them, a line per event where it cannot; never neither.
+#[cfg(target_os = "linux")]
+#[test]
+fn progress_is_shown_on_every_terminal() {
+    let rows = [("xterm", "", false), ("dumb", "", true), ("", "", true), ("xterm", "--plain", true), ("xterm", "-q", false)];
+    for (terminal, flag, has_lines) in rows {
+        let mut rebut = Rebut::new();
+        rebut.write("debate.md", &script(&[("*", &recommends("A"))]));
+        if !terminal.is_empty() {
+            rebut.set("TERM", terminal);
+        }
+        // Runs it on a terminal of its own, and prints what that shows.
+        let line = format!("rebut decide 'Offline?' -O A=x -O B=y -m script:debate.md --no-input {flag}");
+        let shown = rebut.shell(&format!("/usr/bin/script -qec \"{line}\" /dev/null"));
+        assert_eq!(shown.code, 0, "{terminal}: {}", shown.stdout);
+        assert_eq!(shown.stdout.contains("recommend/risk answered in"), has_lines, "{terminal} {flag}: {}", shown.stdout);
+    }
+}
+
+/// A name that is empty means nothing, and never wherever one happens to be.
+#[test]
+fn empty_names_are_no_places() {
+    let mut rebut = Rebut::new();
+    for name in ["REBUT_CONFIG", "REBUT_SERVER", "REBUT_TOKEN_FILE", "XDG_DATA_HOME", "XDG_CONFIG_HOME"] {
+        rebut.set(name, "");
+    }
+    rebut.expect(0, &["ls"]);
+    rebut.set("REBUT_DATA", "");
+    rebut.set("HOME", "");
+    let nowhere = rebut.run(&["ls"]);
+    assert!(nowhere.code == 2 && nowhere.stderr.contains("there is no place to keep debates"), "{}", nowhere.stderr);
+    rebut.write("rebut.toml", "[defaults]\ndata = \"\"\n");
+    for command in [&["ls"][..], &["config", "path"], &["config", "validate"]] {
+        let refused = rebut.run(command);
+        assert!(refused.code == 2 && refused.stderr.contains("[defaults] data: an empty name"), "{command:?}: {}", refused.stderr);
+    }
+    assert_eq!(names_in(&rebut), ["rebut.toml"]);
+}
+
+/// What is in the working directory.
+fn names_in(rebut: &Rebut) -> Vec<String> {
+    let entries = std::fs::read_dir(rebut.path("")).expect("a directory");
+    entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// Without a home nothing can be kept; what keeps nothing does its work as it does with one.
+#[test]
+fn what_keeps_nothing_needs_no_home() {
+    let mut rebut = Rebut::new();
+    rebut.user_config("");
+    rebut.set("XDG_CONFIG_HOME", rebut.path("../.config").to_str().expect("UTF-8"));
+    let journal = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/decide/journal.ndjson");
+    let rows: &[&[&str]] = &[
+        &["demo", "--fast"],
+        &["roles"],
+        &["triage", "Redis or Memcached?"],
+        &["config", "show"],
+        &["config", "path"],
+        &["config", "validate"],
+        &["doctor"],
+        &["models", "anthropic"],
+        &["replay", journal],
+        &["audit", "verify", journal],
+        &["decide", "Offline?", "-O", "A=x", "-O", "B=y", "-m", "rehearsal", "--dry-run"],
+    ];
+    let codes = rows.iter().map(|command| rebut.run(command).code).collect::<Vec<_>>();
+    rebut.set("HOME", "");
+    rebut.set("REBUT_DATA", "");
+    for (command, code) in rows.iter().zip(codes) {
+        let without = rebut.run(command);
+        assert_eq!(without.code, code, "{command:?}: {}", without.stderr);
+    }
+    assert!(rebut.expect(0, &["config", "path"]).contains("data     (none)"));
+    assert!(rebut.expect(4, &["doctor"]).contains("there is no place to keep debates"));
+    let kept = rebut.run(&["decide", "Offline?", "-O", "A=x", "-O", "B=y", "-m", "rehearsal"]);
+    assert!(kept.code == 2 && kept.stderr.contains("name one with --data DIR"), "{}", kept.stderr);
+    assert_eq!(names_in(&rebut), [""; 0]);
+}
+
+/// Whatever word the list shows can be asked for, also where newer debates ended otherwise.
+#[test]
+fn debates_are_listed_by_how_they_ended() {
+    let rebut = Rebut::new();
+    let split = [("recommend/risk", recommends("A")), ("recommend/value", recommends("B")), ("recommend/effort", recommends("C"))];
+    rebut.write("debate.md", &script_of(&split));
+    rebut.expect(3, &case(&["--rounds", "1"]));
+    rebut.write("debate.md", &script(&[("*", &recommends("A"))]));
+    rebut.expect(0, &case(&[]));
+    rebut.expect(5, &case(&["--max-calls", "1"]));
+    for word in ["contested", "consensus", "stopped"] {
+        let listed = rebut.expect(0, &["ls", "--status", word, "-n", "1"]);
+        assert!(listed.lines().count() == 1 && listed.contains(&format!("  {word}  ")), "{word}: {listed}");
+    }
+    for (word, count) in [("majority", 0), ("tests_fail", 0), ("completed", 2)] {
+        assert_eq!(rebut.json(0, &["ls", "--status", word, "--json"]).as_array().map(Vec::len), Some(count), "{word}");
+    }
 }

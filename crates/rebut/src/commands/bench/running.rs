@@ -12,6 +12,7 @@ use crate::{
     commands::follow::Interrupts,
     error::CliError,
     problems::Problem,
+    typed::command,
 };
 use futures_util::{StreamExt, stream};
 use rebut_engine::{
@@ -331,7 +332,9 @@ impl<'a> Runner<'a> {
     /// Whether an ending says something of one problem only. Without a model nothing can be measured, and what was limited for all stops all.
     fn may_go_on(&self, outcome: &Outcome) -> Result<(), CliError> {
         match outcome.outcome {
-            Ending::NoModel => Err(CliError::no_model(outcome.summary.clone()).hint("`rebut doctor` shows which models can be used")),
+            Ending::NoModel => {
+                Err(CliError::no_model(outcome.summary.clone()).hint(format!("`{}` shows which models can be used", command("doctor"))))
+            }
             Ending::Stopped if !self.budget.is_empty() => {
                 lock(&self.ending).get_or_insert(End::Limit(outcome.summary.clone()));
                 Ok(())

@@ -8,7 +8,7 @@ use crate::{
     commands::sandbox::Held,
     error::CliError,
     panel,
-    place::Kept,
+    place::{Kept, Place},
 };
 use rebut_engine::{
     family::{families, only_family, planned},
@@ -119,7 +119,8 @@ pub struct Priced {
 /// Where debates are kept.
 #[derive(Debug, Serialize)]
 pub struct Store {
-    pub dir: PathBuf,
+    /// The data folder; null when there is none.
+    pub dir: Option<PathBuf>,
     /// The server that has the database, without a password; left out when it is a file in the directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
@@ -136,7 +137,7 @@ impl Store {
             return;
         }
         // A server looks after its own disk.
-        let Kept::File(path) = app.place.kept() else { return };
+        let Some(Kept::File(path)) = app.place.as_ref().map(Place::kept) else { return };
         self.problem = match SqliteStore::open(&path) {
             Ok(store) => store.check().await.err(),
             Err(error) => Some(error),
@@ -249,15 +250,19 @@ fn panel_of(app: &App, registry: &Registry, available: Found) -> Panel {
 }
 
 async fn store_of(app: &App) -> Store {
-    let opened = match app.place.kept() {
+    let place = match app.place() {
+        Ok(place) => place,
+        Err(nowhere) => return Store { dir: None, server: None, problem: Some(nowhere.message().to_owned()), seal: None },
+    };
+    let opened = match place.kept() {
         Kept::File(path) => SqliteStore::open(&path).map(drop),
         Kept::Server(url) => PostgresStore::connect(&url).await.map(drop),
     };
     let problem = opened.err().map(|error| error.to_string());
-    let seal = app.place.seal();
+    let seal = place.seal();
     Store {
-        dir: app.place.dir().to_owned(),
-        server: app.place.shown_server(),
+        dir: Some(place.dir().to_owned()),
+        server: place.shown_server(),
         problem: problem.or_else(|| seal.as_ref().err().map(ToString::to_string)),
         seal: seal.ok().map(|seal| seal.public().to_owned()),
     }

@@ -1,36 +1,44 @@
 //! Commands that would fix what is missing. They are printed, never run.
 
 use super::findings::Findings;
+use crate::typed::{command, quoted};
 use rebut_models::cli;
+use std::path::Path;
 
 /// The commands, the most useful first.
 pub fn commands(findings: &Findings) -> Vec<String> {
     let mut all = Vec::new();
     // What is wrong with a server is said with the problem; no command of this machine mends it.
     if findings.store.problem.is_some() && findings.store.server.is_none() {
-        let (dir, database) = (&findings.store.dir, findings.store.dir.join("rebut.db"));
-        let name = |path: &std::path::Path| quoted(&path.display().to_string());
-        all.push(match (database.is_file(), dir.is_dir() || !dir.exists()) {
-            (true, _) => format!(
-                "mv {} {}   # keep it: sqlite3 can often recover what is in it",
-                name(&database),
-                name(&database.with_extension("damaged"))
-            ),
-            (false, true) => format!("mkdir -p {0} && chmod u+rwx {0}", name(dir)),
-            (false, false) => "rebut --data DIR …   # what is named there is no directory".to_owned(),
-        });
+        all.push(findings.store.dir.as_deref().map_or_else(|| "rebut --data DIR …   # there is no HOME".to_owned(), usable_dir));
     }
     all.extend(refused_keys(findings));
     all.extend(findings.clis.iter().filter(|cli| cli.signed_in == Some(false)).filter_map(|cli| login(&cli.hint)));
     // With several families at hand nothing more is missing.
     if findings.panel.families.len() < 2 {
         all.extend(findings.nameless.iter().map(|provider| {
-            format!("rebut models {}   # then write auto_model = \"one of them\" under [providers.{provider}]", quoted(provider))
+            let models = command(format_args!("models {}", quoted(provider)));
+            format!("{models}   # then write auto_model = \"one of them\" under [providers.{provider}]")
         }));
         all.extend(more_models(findings));
     }
     all.extend(findings.panel.unpriced.iter().filter_map(|model| price(model)));
     all
+}
+
+/// Makes a data folder one that debates can be kept in.
+fn usable_dir(dir: &Path) -> String {
+    let database = dir.join("rebut.db");
+    let name = |path: &Path| quoted(&path.display().to_string());
+    match (database.is_file(), dir.is_dir() || !dir.exists()) {
+        (true, _) => format!(
+            "mv {} {}   # keep it: sqlite3 can often recover what is in it",
+            name(&database),
+            name(&database.with_extension("damaged"))
+        ),
+        (false, true) => format!("mkdir -p {0} && chmod u+rwx {0}", name(dir)),
+        (false, false) => "rebut --data DIR …   # what is named there is no directory".to_owned(),
+    }
 }
 
 /// Keys and logins that were refused when asked.
@@ -70,9 +78,4 @@ fn price(model: &str) -> Option<String> {
     let (provider, name) = model.split_once(':').filter(|(provider, _)| *provider != "cli")?;
     let section = format!("[providers.{provider}.prices.\"{name}\"]\\ninput = 0.0\\noutput = 0.0\\n");
     Some(format!("printf {} >> {}   # with the real dollars per million tokens", quoted(&section), "rebut.toml"))
-}
-
-/// A text as a shell takes it.
-fn quoted(text: &str) -> String {
-    format!("'{}'", rebut_engine::clean::on_one_line(text).replace('\'', r"'\''"))
 }

@@ -136,7 +136,8 @@ fn prices(findings: &Findings, paint: Paint) -> Vec<String> {
 
 fn data(findings: &Findings, paint: Paint) -> Vec<String> {
     let store = &findings.store;
-    let place = store.server.clone().unwrap_or_else(|| store.dir.display().to_string());
+    let dir = || store.dir.as_ref().map_or_else(|| "nowhere".to_owned(), |dir| dir.display().to_string());
+    let place = store.server.clone().unwrap_or_else(dir);
     let first = store.problem.as_ref().map_or_else(|| place.clone(), |problem| format!("{place}: {}", paint.bad(problem)));
     std::iter::once(first).chain(store.seal.as_ref().map(|seal| format!("sealed by {seal}"))).collect()
 }

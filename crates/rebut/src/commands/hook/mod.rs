@@ -154,7 +154,7 @@ async fn reviewed(global: &GlobalArgs, hook: &HookSection, (host, moment): (&Hos
 
 /// One hook at a time: a reviewer that is itself a coding agent calls hooks too, and would never come to an end.
 fn alone(app: &App) -> Result<Option<File>, CliError> {
-    let dir = app.place.dir();
+    let dir = app.place()?.dir();
     std::fs::create_dir_all(dir).map_err(|error| CliError::file("create", dir, &error))?;
     let path = dir.join("hook.lock");
     let file = File::options().create(true).append(true).open(&path).map_err(|error| CliError::file("open", &path, &error))?;
