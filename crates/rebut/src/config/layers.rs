@@ -212,3 +212,22 @@ fn line_of(text: &str, section: &str, key: &str) -> String {
     let at = lines.find(|(_, line)| line.split_once('=').is_some_and(|(name, _)| name.trim().trim_matches('"') == key));
     at.map(|(at, _)| format!("line {}: ", at + 1)).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_schema_of_a_section_lists_the_keys_that_its_format_takes() {
+        let schema = schemars::schema_for!(ConfigFile).to_value();
+        for format in FORMATS {
+            let refused = check_setting(format.name, "no_such_key", toml::Value::Boolean(true)).expect("a preset").expect_err("a refusal");
+            let taken: BTreeSet<&str> = refused.split('`').skip(1).step_by(2).filter(|word| *word != "no_such_key").collect();
+            let section = &schema["properties"][format.name];
+            let listed = section["properties"].as_object().unwrap_or_else(|| panic!("{}: its keys are not here: {section}", format.name));
+            assert_eq!(listed.keys().map(String::as_str).collect::<BTreeSet<_>>(), taken, "{}", format.name);
+            assert_eq!((&section["additionalProperties"], section.get("required")), (&false.into(), None), "{}", format.name);
+        }
+    }
+}
