@@ -359,8 +359,15 @@ fn write_ends(text: &mut String, view: &View, outcome: &Outcome, paint: Paint) {
     }
 }
 
+/// What it cost. Where that is unknown: what its cap on money counts, or the least that it was.
 fn money(spent: &Spent) -> String {
-    spent.cost_usd.map_or_else(|| "cost n/a".to_owned(), |dollars| format!("${dollars:.4}"))
+    let charged = spent.charged.map(|charged| charged.cost_usd).filter(|charged| *charged > spent.known_cost_usd);
+    match (spent.cost_usd, charged) {
+        (Some(dollars), _) => format!("${dollars:.4}"),
+        (None, Some(charged)) => format!("cost n/a (${charged:.4} charged)"),
+        (None, None) if spent.known_cost_usd > 0.0 => format!("cost n/a (at least ${:.4})", spent.known_cost_usd),
+        (None, None) => "cost n/a".to_owned(),
+    }
 }
 
 fn thousands(count: u64) -> String {

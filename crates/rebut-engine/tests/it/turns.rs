@@ -153,6 +153,36 @@ async fn a_breaker_uses_up_neither_attempts_nor_calls() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_nobody_told_is_not_taken_for_nothing() {
+    // What the model does; calls of unknown use, and what is known of the cost; whether that is all of it.
+    let answered = 0.0002;
+    let rows: [(Act, (u32, f64, bool)); 5] = [
+        (|_| Does::Answer, (0, 3.0 * answered, true)),
+        (|_| Does::Fail(FaultKind::BadRequest, "never looked at", None), (0, 0.0, true)),
+        (|_| Does::Fail(FaultKind::Incomplete, "cut", None), (6, 0.0, false)),
+        (|n| if n == 0 { Does::Fail(FaultKind::Incomplete, "cut", None) } else { Does::Answer }, (1, 3.0 * answered, false)),
+        (|n| if n == 0 { Does::Hang } else { Does::Answer }, (1, 2.0 * answered, false)),
+    ];
+    for (act, (unknown, known, is_all)) in rows {
+        for caps in [Caps::default(), Caps { cost_usd: Some(100.0), ..Caps::default() }] {
+            let stage = Stage::default().with("p:m", act);
+            let desk = stage.desk();
+            // What hangs is cut by the time of the whole debate.
+            let (id, _) = stage.run(&desk, &[], Limits { debate_seconds: 60, ..limits(120, caps) }).await;
+            let spent = desk.view(id).await.expect("a view").spent();
+            let about = (caps, &spent);
+            assert_eq!((spent.unknown_calls, spent.cost_usd.is_some()), (unknown, is_all), "{about:?}");
+            assert!(
+                (spent.known_cost_usd - known).abs() < 1e-9 && spent.cost_usd.is_none_or(|cost| cost == spent.known_cost_usd),
+                "{about:?}"
+            );
+            let more = spent.charged.map(|charged| charged.cost_usd > spent.known_cost_usd);
+            assert_eq!(more, caps.cost_usd.map(|_| !is_all), "what is held for it counts against a cap: {about:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn whoever_is_spared_says_why_and_promises_nothing() {
     let stage = Stage::default().with("p:m", |_| Does::Fail(FaultKind::Network, "cannot connect to the moon", None));
     let desk = stage.desk();
