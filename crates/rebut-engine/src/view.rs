@@ -19,6 +19,7 @@ use crate::{
     record::Record,
     running::RunCompleted,
     store::{Session, Status, TurnRow},
+    substitution::substitutions_in,
     topology,
 };
 use spending::Untold;
@@ -281,7 +282,12 @@ impl View {
             }
             Event::DebateCompleted(outcome) => {
                 (self.ended_at, self.last_end) = (Some(record.ts.clone()), (record.seq, None));
-                (self.outcome, self.open_gate) = (Some(Arc::unwrap_or_clone(outcome)), None);
+                let mut outcome = Arc::unwrap_or_clone(outcome);
+                // Journals of before do not say it of an end without a result.
+                if outcome.result.is_null() && outcome.substituted.is_empty() {
+                    outcome.substituted = substitutions_in(self);
+                }
+                (self.outcome, self.open_gate) = (Some(outcome), None);
             }
             Event::EventRedacted(redacted) => self.apply_kept(redacted, record),
             Event::HumanCancelled(_) | Event::HumanPaused(_) | Event::RunStarted(_) => {}

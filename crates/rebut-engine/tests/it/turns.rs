@@ -11,6 +11,7 @@ use rebut_engine::{
     model::{Allowance, Answer, Fault, FaultKind, Model, Models, Price, Request, Usage},
     outcome::{Ending, Outcome},
     store::{Append, Store},
+    view::View,
 };
 use rebut_testkit::clock::SimulatedClock;
 use std::{
@@ -179,6 +180,30 @@ async fn what_nobody_told_is_not_taken_for_nothing() {
             let more = spent.charged.map(|charged| charged.cost_usd > spent.known_cost_usd);
             assert_eq!(more, caps.cost_usd.map(|_| !is_all), "what is held for it counts against a cap: {about:?}");
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_answered_instead_is_in_every_end() {
+    let ends = [(Caps::default(), Ending::NoQuorum), (Caps { calls: Some(5), ..Caps::default() }, Ending::Stopped)];
+    for (caps, ending) in ends {
+        let stage = Stage::default()
+            .with("p:m", |_| Does::Fail(FaultKind::NotFound, "no such model", None))
+            .with("q:m", |n| if n == 0 { Does::Answer } else { Does::Fail(FaultKind::NotFound, "no such model", None) });
+        let desk = stage.desk();
+        let mut start = start(&["q:m"], limits(30, caps));
+        start.config["min_judges"] = 2.into();
+        let (id, outcome) = desk.run(start).await.expect("it runs");
+        assert_eq!((outcome.outcome, outcome.result.is_null(), outcome.substituted.len()), (ending, true, 1), "{outcome:?}");
+        assert_eq!((&*outcome.substituted[0].from, &*outcome.substituted[0].to), ("p:m", "q:m"));
+        // Journals of before do not say it in such an end; their turns do.
+        let mut records = desk.records(id).await.expect("a journal");
+        let last = records.last_mut().expect("an end");
+        let mut data: serde_json::Value = serde_json::from_str(&last.data).expect("JSON");
+        data.as_object_mut().expect("an outcome").remove("substituted");
+        last.data = data.to_string();
+        assert_eq!(View::of(&records).outcome.as_ref(), Some(&*outcome));
+        assert!(desk.replay(id).await.expect("it replays").identical);
     }
 }
 
