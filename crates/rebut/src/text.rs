@@ -10,6 +10,7 @@ use rebut_engine::{
     formats::{Format, Reading, Shortfall, decide, ending_word, weights::Weights},
     outcome::{Ending, Outcome},
     recount::{Robustness, robustness},
+    switching::{Switch, switches},
     topology::Kind,
     view::{RoundView, Spent, TurnState, TurnView, View},
 };
@@ -348,6 +349,10 @@ fn write_ends(text: &mut String, view: &View, outcome: &Outcome, paint: Paint) {
         let lost = if other.diversity_lost { paint.attention(" (diversity lost: another judge is of that family)") } else { String::new() };
         let (from, to) = (on_one_line(&other.from), on_one_line(&other.to));
         let _ = writeln!(text, "  instead   {} at {}: {to} answered for {from}{lost}", other.agent, other.turn);
+    }
+    for Switch { agent, asked, answered, turns } in switches(view) {
+        let (asked, answered) = (on_one_line(&asked), paint.attention(&on_one_line(&answered)));
+        let _ = writeln!(text, "  switched  {agent} at {}: {asked} was asked and answered as {answered}", turns.join(", "));
     }
     if let Some(answer) = &view.answer {
         let why = if answer.reason.is_empty() { String::new() } else { format!(": “{}”", brief(&answer.reason)) };
