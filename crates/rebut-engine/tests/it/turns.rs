@@ -26,6 +26,7 @@ type Act = fn(usize) -> Does;
 
 enum Does {
     Answer,
+    Say(&'static str),
     Fail(FaultKind, &'static str, Option<u64>),
     Hang,
     AnswerAfter(u64),
@@ -64,6 +65,7 @@ impl Model for Actor {
         let answer = Answer { text: GOOD.to_owned(), usage: Some(usage), ..Answer::default() };
         match (self.act)(number) {
             Does::Answer => Ok(answer),
+            Does::Say(text) => Ok(Answer { text: text.to_owned(), ..answer }),
             Does::Fail(kind, why, retry_after_ms) => Err(Fault { retry_after_ms, ..Fault::new(kind, why) }),
             Does::Hang => std::future::pending().await,
             Does::AnswerAfter(seconds) => {
@@ -204,6 +206,19 @@ async fn who_answered_instead_is_in_every_end() {
         last.data = data.to_string();
         assert_eq!(View::of(&records).outcome.as_ref(), Some(&*outcome));
         assert!(desk.replay(id).await.expect("it replays").identical);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_answers_for_one_who_declined_or_could_not_be_understood() {
+    for (kind, calls) in [(FaultKind::Refused, 3), (FaultKind::InvalidReply, 6)] {
+        let act: Act =
+            if kind == FaultKind::Refused { |_| Does::Fail(FaultKind::Refused, "I will not", None) } else { |_| Does::Say("Perhaps A?") };
+        let stage = Stage::default().with("p:m", act).with("q:m", |_| Does::Answer);
+        let (_, outcome) = stage.run(&stage.desk(), &["q:m"], limits(30, Caps::default())).await;
+        assert_eq!(reasons(&outcome).iter().map(|(reason, _)| *reason).collect::<Vec<_>>(), [kind; 3]);
+        assert_eq!((stage.seen().len(), outcome.substituted.len()), (calls, 0), "one clarification each at most: {:?}", stage.seen());
+        assert!(stage.seen().iter().all(|call| call.starts_with("p:m")), "{:?}", stage.seen());
     }
 }
 
