@@ -14,6 +14,8 @@ fn mistakes_are_named_with_a_way_out() {
     rebut.write("label.yaml", "debate_context:\n  question_text: Which?\n  options:\n  - id: A\n    label:\n");
     rebut.write("bad.md", "## recommend/risk\n!tiemout\n");
     rebut.write("good.md", &script(&[("*", &recommends("A"))]));
+    rebut.write(".rebut/roles/blank.md", "");
+    rebut.write(".rebut/roles/broken.md", "---\nstance: [\n---\nLook.\n");
     rebut.write(".env", "TOKEN=1\n");
     rebut.write("deploy/server.pem", "x\n");
     let ask: &[&str] = &["decide", "Offline support?", "-O", "A=x", "-O", "B=y"];
@@ -51,6 +53,9 @@ fn mistakes_are_named_with_a_way_out() {
         (&[ask, &["-c", "missing.md"]].concat(), 2, "cannot read missing.md"),
         (&[ask, &["-c", ".env"]].concat(), 2, "looks like a file with secrets and is not sent"),
         (&[ask, &["-c", "deploy/server.pem"]].concat(), 2, "looks like a file with secrets"),
+        (&[ask, &["--judges", "blank,value"]].concat(), 2, ".rebut/roles/blank.md: it has no text"),
+        (&[ask, &["--judges", "broken,value"]].concat(), 2, ".rebut/roles/broken.md: its stance is `[`: write one word"),
+        (&["roles", "broken"], 2, "hint: mend the file or remove it"),
         (&["decide", "--from", "bad.yaml"], 2, "unknown field `question`"),
         (&["decide", "--from", "empty.yaml"], 2, "what is the question?"),
         (&["decide", "--from", "label.yaml"], 2, "label.yaml: "),
