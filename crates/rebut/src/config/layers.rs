@@ -39,13 +39,18 @@ impl Origin {
         if self.named.is_some() {
             return self.named.clone();
         }
-        self.current_dir.ancestors().map(|dir| dir.join("rebut.toml")).find(|file| file.is_file())
+        self.current_dir.ancestors().map(|dir| dir.join("rebut.toml")).find(|file| is_there(file))
     }
+}
+
+/// Whether something has that name: a folder cannot be read, and whoever made it should be told so.
+fn is_there(file: &Path) -> bool {
+    file.is_file() || file.is_dir()
 }
 
 /// Reads the user's and the project's file, each checked on its own.
 pub fn read(origin: &Origin) -> Result<Vec<Layer>, CliError> {
-    let user = origin.user_file().filter(|file| file.is_file()).map(|path| (path, false));
+    let user = origin.user_file().filter(|file| is_there(file)).map(|path| (path, false));
     let project = origin.project_file().map(|path| (path, true));
     user.into_iter().chain(project).map(|(path, is_project)| read_file(path, is_project)).collect()
 }
