@@ -21,6 +21,8 @@ pub struct Spent {
     pub cached_tokens: u64,
     /// Output tokens, those for reasoning included.
     pub output_tokens: u64,
+    /// The part of the output spent on reasoning, as far as providers tell it.
+    pub reasoning_tokens: u64,
     /// US dollars; null when the cost of any call is unknown: its price, or what it used.
     pub cost_usd: Option<f64>,
     /// US dollars as far as they are known: the same, or the least that it cost.
@@ -113,6 +115,7 @@ impl Spent {
         self.input_tokens += usage.input;
         self.cached_tokens += usage.cached;
         self.output_tokens += usage.output;
+        self.reasoning_tokens += usage.reasoning;
         self.known_cost_usd += usage.cost_usd.unwrap_or_default();
         self.cost_usd = self.cost_usd.zip(usage.cost_usd).map(|(sum, cost)| sum + cost);
     }
