@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The interface as its own document says it: schemathesis against the real server. Usually called by `./check`.
+"""The interface as its own documents say it: schemathesis against the real server, and `schemas.py`. Usually called by `./check`.
 
 A server of the built program runs in a folder of its own, with debates that ended, wait at a gate, were cancelled, are paused or ask a person. Every operation
 of its document is then asked with what fits the document and what does not. It fails on a status, body or header that is not described, on
@@ -42,6 +42,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         tools = installed(options.tools)
+        check_schemas(tools, options.rebut)
         with tempfile.TemporaryDirectory(prefix="rebut-api-") as folder, server.served(options.rebut.resolve(), Path(folder)) as served:
             check_document(tools, served, Path(folder))
             ids = server.debates(served)
@@ -72,6 +73,12 @@ def call(command: list[str], advice: str):
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:
         raise server.Wrong(f"{advice}\n{done.stdout}{done.stderr}")
+
+
+def check_schemas(tools: Path, rebut: Path):
+    """What the command line prints and takes has the form that it says."""
+    script = Path(__file__).with_name("schemas.py")
+    call([str(tools / "python"), str(script), "--rebut", str(rebut)], "what is printed or taken is not of the form that `rebut schema` says:")
 
 
 def check_document(tools: Path, served: server.Served, folder: Path):

@@ -1,5 +1,6 @@
 //! Who speaks: an agent is a name, a role with its stance, and a model.
 
+use crate::clean::on_one_line;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -122,7 +123,35 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("moderator", include_str!("../prompts/roles/moderator.md")),
 ];
 
+/// What is wrong with a role file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RoleError {
+    /// There is nothing an agent could be told.
+    #[error("it has no text: write what this agent looks for, to the agent, in a few sentences")]
+    NoText,
+    /// Front matter begins and does not end.
+    #[error("its front matter has no end: close it with a line of ---")]
+    Open,
+    /// No word for its attitude.
+    #[error("its stance is `{0}`: write one word, such as `stance: sceptical`, or leave it out")]
+    Stance(String),
+}
+
 impl Role {
+    /// Reads a role file that somebody wrote: the same as [`Role::parse`], but a file that would make another agent than was meant is refused.
+    pub fn read(name: &str, text: &str) -> Result<Self, RoleError> {
+        let role = Self::parse(name, text);
+        let is_open = text.trim_start_matches('\u{feff}').lines().next() == Some("---")
+            && text.lines().filter(|line| line.starts_with("---")).count() < 2;
+        if is_open {
+            return Err(RoleError::Open);
+        }
+        if !on_one_line(&role.stance).starts_with(char::is_alphabetic) {
+            return Err(RoleError::Stance(on_one_line(&role.stance)));
+        }
+        if role.brief.is_empty() { Err(RoleError::NoText) } else { Ok(role) }
+    }
+
     /// The built-in role of that name.
     pub fn built_in(name: &str) -> Option<Self> {
         BUILT_IN.iter().find(|(known, _)| *known == name).map(|(name, text)| Self::parse(name, text))
@@ -168,4 +197,28 @@ impl Role {
 /// Names apart by commas or spaces, in brackets or not.
 fn list(names: &str) -> Vec<String> {
     names.split(|c: char| c == ',' || c.is_whitespace() || "[]\"'".contains(c)).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_would_make_another_agent_is_refused() {
+        let rows = [
+            ("Look for risks.", Ok("neutral")),
+            ("---\nstance: sceptical\n---\nLook for risks.\n", Ok("sceptical")),
+            ("\u{feff}---\r\nstance: 'vorsichtig'\r\n---\r\nLook.\r\n", Ok("vorsichtig")),
+            ("", Err(RoleError::NoText)),
+            (" \n\n", Err(RoleError::NoText)),
+            ("---\nstance: sceptical\n---\n", Err(RoleError::NoText)),
+            ("---\nstance: sceptical\nLook for risks.\n", Err(RoleError::Open)),
+            ("---\nstance: [\n---\nLook.\n", Err(RoleError::Stance("[".to_owned()))),
+            ("---\nstance:\n---\nLook.\n", Err(RoleError::Stance(String::new()))),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(Role::read("risk", text).map(|role| role.stance), expected.map(str::to_owned), "{text:?}");
+        }
+        assert!(BUILT_IN.iter().all(|(name, text)| Role::read(name, text).is_ok()));
+    }
 }

@@ -104,7 +104,7 @@ impl Amount {
         Self { tokens: usage.input + usage.cached + usage.output, cost_usd }
     }
 
-    fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.tokens = self.tokens.saturating_add(other.tokens);
         self.cost_usd += other.cost_usd;
     }

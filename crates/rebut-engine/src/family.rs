@@ -80,9 +80,14 @@ pub fn are_kin(one: &str, other: &str) -> bool {
     own_family(one).is_some_and(|family| own_family(other) == Some(family))
 }
 
+/// Whether a model answers under that name: no person, no script, no rehearsal.
+pub fn is_model(name: &str) -> bool {
+    !NO_MODELS.contains(&provider_of(name))
+}
+
 /// The family of what is a model at all.
 fn own_family(model: &str) -> Option<Cow<'_, str>> {
-    (!NO_MODELS.contains(&provider_of(model))).then(|| family_of(model))
+    is_model(model).then(|| family_of(model))
 }
 
 /// `gpt4` and `llama3` are named gpt and llama; `solo3` is not o3.

@@ -85,7 +85,8 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_with_its_place() {
-        let schema: Value = serde_json::from_str(&Schema::with_choices::<Response>("option", &["A", "B"]).json).expect("a schema");
+        let schema: Value =
+            serde_json::from_str(&Schema::with_choices::<Response>(&["option", "ranking"], &["A", "B"]).json).expect("a schema");
         let good = json!({
             "option": "A", "ranking": ["A", "B"], "confidence": 1, "summary": "s", "claims": ["c"], "convinced_by": [], "change_reason": "",
             "flips_if": "", "challenges": [{"claim": "J2#1", "verdict": "attack", "text": "t"}],

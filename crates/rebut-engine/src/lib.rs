@@ -50,6 +50,7 @@ pub mod secrets;
 pub mod stopping;
 pub mod store;
 mod substitution;
+pub mod switching;
 pub mod tools;
 pub mod topology;
 pub mod triage;

@@ -47,15 +47,17 @@ impl Schema {
         Self { name: R::NAME, json: R::schema().to_string().into() }
     }
 
-    /// The schema of a reply type in which one field takes only the given words.
-    pub fn with_choices<R: Reply>(field: &'static str, choices: &[&str]) -> Self {
-        let key = (R::NAME, field, choices.join("\n"));
+    /// The schema of a reply type in which some fields take only the given words; a list takes only such words as its items.
+    pub fn with_choices<R: Reply>(fields: &'static [&'static str], choices: &[&str]) -> Self {
+        let key = (R::NAME, fields, choices.join("\n"));
         if let Some(json) = with_choices_cache().get(&key) {
             return Self { name: R::NAME, json: json.clone() };
         }
         let mut schema = R::schema().clone();
-        if let Some(property) = schema.get_mut("properties").and_then(|all| all.get_mut(field)).and_then(Value::as_object_mut) {
-            property.insert("enum".to_owned(), choices.iter().copied().map(Value::from).collect());
+        for field in fields {
+            let Some(property) = schema.get_mut("properties").and_then(|all| all.get_mut(*field)) else { continue };
+            let word = if property.get("items").is_some() { &mut property["items"] } else { property };
+            word["enum"] = choices.iter().copied().map(Value::from).collect();
         }
         let json: Arc<str> = schema.to_string().into();
         let mut cache = with_choices_cache();
@@ -67,7 +69,7 @@ impl Schema {
     }
 }
 
-type ChoiceCache = HashMap<(&'static str, &'static str, String), Arc<str>>;
+type ChoiceCache = HashMap<(&'static str, &'static [&'static str], String), Arc<str>>;
 
 /// Most debates have the options A, B and C: their schemas are made once.
 fn with_choices_cache() -> MutexGuard<'static, ChoiceCache> {

@@ -1,6 +1,10 @@
 //! Who was answered for by another model than its own, and whether the panel lost a voice by it. Pure.
 
-use crate::{family::are_kin, outcome::Substitution};
+use crate::{
+    family::are_kin,
+    outcome::Substitution,
+    view::{TurnState, View},
+};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Who answered a turn.
@@ -27,6 +31,18 @@ pub(crate) fn substitutions(answered: &BTreeMap<Arc<str>, Answered>) -> Vec<Subs
         diversity_lost: is_heard_twice(answered, turn, one),
     });
     told.collect()
+}
+
+/// The same as a journal tells it, for ends that do not say it themselves. An agent that only its format knows is left out.
+pub(crate) fn substitutions_in(view: &View) -> Vec<Substitution> {
+    let agents = view.started.iter().flat_map(|started| &started.agents);
+    let planned: BTreeMap<&str, &Arc<str>> = agents.map(|agent| (&*agent.name, &agent.model)).collect();
+    let answered = view.turns.iter().filter(|turn| turn.state == TurnState::Done).filter_map(|turn| {
+        let planned = Arc::clone(planned.get(&*turn.agent)?);
+        let answered = Answered { agent: turn.agent.clone(), planned, model: turn.asked.clone(), copied: turn.copied };
+        Some((turn.turn.as_str().into(), answered))
+    });
+    substitutions(&answered.collect())
 }
 
 /// Whether another agent speaks through the same family: at the same step, or at any where nobody else spoke at this one.

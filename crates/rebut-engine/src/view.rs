@@ -1,8 +1,11 @@
 //! Folds of the journal: everything a person sees of a debate is read from here, live or afterwards.
 
+mod spending;
+
+pub use spending::Spent;
+
 use crate::{
     DebateId,
-    budget::may_be_billed,
     event::{
         DebateResumed, Event, EventRedacted, GateOpened, HumanAnswered, HumanMarked, HumanNoted, Limits, Position, Started, Tally,
         TurnCompleted, json_text,
@@ -16,9 +19,10 @@ use crate::{
     record::Record,
     running::RunCompleted,
     store::{Picked, Session, Status, TurnRow},
+    substitution::substitutions_in,
     topology,
 };
-use serde::Serialize;
+use spending::Untold;
 use std::{collections::BTreeSet, sync::Arc};
 
 /// A debate as its journal tells it so far.
@@ -152,6 +156,8 @@ pub struct TurnView {
     pub possibly_paid_twice: bool,
     /// Whether it was taken over from another debate, which paid for it.
     pub copied: bool,
+    /// Calls of which nobody said what they used.
+    untold: Untold,
 }
 
 /// Where a turn stands.
@@ -164,45 +170,6 @@ pub enum TurnState {
     Done,
     /// Given up.
     Failed,
-}
-
-/// Use of a whole debate.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Spent {
-    /// Requests made, failed ones included.
-    pub calls: u32,
-    /// How many of them brought an answer.
-    pub answers: u32,
-    /// Input tokens that were not cached.
-    pub input_tokens: u64,
-    /// Input tokens read from a cache.
-    pub cached_tokens: u64,
-    /// Output tokens.
-    pub output_tokens: u64,
-    /// US dollars; null when any price is unknown.
-    pub cost_usd: Option<f64>,
-    /// Calls whose use is unknown, failed ones that may have been billed included.
-    pub unknown_calls: u32,
-    /// Turns that may have been paid twice because a crash hit them in flight.
-    pub possibly_paid_twice: Vec<String>,
-}
-
-impl Spent {
-    /// The same where so many answers are known to have come, and nothing else of them.
-    fn without(mut self, lost: usize) -> Self {
-        let lost = u32::try_from(lost).unwrap_or(u32::MAX);
-        self.answers = self.answers.saturating_add(lost);
-        self.unknown_calls = self.unknown_calls.saturating_add(lost);
-        self.cost_usd = self.cost_usd.filter(|_| lost == 0);
-        self
-    }
-
-    fn add(&mut self, usage: &Usage) {
-        self.input_tokens += usage.input;
-        self.cached_tokens += usage.cached;
-        self.output_tokens += usage.output;
-        self.cost_usd = self.cost_usd.zip(usage.cost_usd).map(|(sum, cost)| sum + cost);
-    }
 }
 
 impl View {
@@ -324,7 +291,12 @@ impl View {
             }
             Event::DebateCompleted(outcome) => {
                 (self.ended_at, self.last_end) = (Some(record.ts.clone()), (record.seq, None));
-                (self.outcome, self.open_gate) = (Some(Arc::unwrap_or_clone(outcome)), None);
+                let mut outcome = Arc::unwrap_or_clone(outcome);
+                // Journals of before do not say it of an end without a result.
+                if outcome.result.is_null() && outcome.substituted.is_empty() {
+                    outcome.substituted = substitutions_in(self);
+                }
+                (self.outcome, self.open_gate) = (Some(outcome), None);
             }
             Event::EventRedacted(redacted) => self.apply_kept(redacted, record),
             Event::HumanCancelled(_) | Event::HumanPaused(_) | Event::RunStarted(_) => {}
@@ -348,7 +320,12 @@ impl View {
                 }
             }
             "vote.tallied" => self.lost_count = true,
-            "turn.completed" => self.lost_replies.push((record.seq, agent)),
+            "turn.completed" => {
+                // Its call is over, and counted with the reply that is lost.
+                let answered = self.turns.iter_mut().rev().find(|turn| turn.agent == agent && turn.untold.is_under_way());
+                answered.into_iter().for_each(|turn| turn.untold.end(true));
+                self.lost_replies.push((record.seq, agent));
+            }
             "position.recorded" | "position.changed" => self.lost_positions.push((agent, record.round.unwrap_or(0))),
             _ => {}
         }
@@ -365,6 +342,10 @@ impl View {
         let (_, agent) = self.lost_replies.remove(at);
         let turn = self.turn_mut(&reply.turn, record);
         turn.agent = agent;
+        if reply.usage.is_none() && !reply.copied {
+            turn.untold.begin(&reply.model, None);
+            turn.untold.end(false);
+        }
         (turn.model, turn.usage, turn.ms, turn.state, turn.copied) = (reply.model, reply.usage, reply.ms, TurnState::Done, reply.copied);
         turn.text = "(redacted)".to_owned();
     }
@@ -381,17 +362,6 @@ impl View {
         }
         let is_over = matches!(&*record.kind, "debate.completed" | "debate.paused");
         self.works_since = now.filter(|_| !is_over);
-    }
-
-    /// What it cost so far.
-    pub fn spent(&self) -> Spent {
-        spent(self.turns.iter()).without(self.lost_replies.len())
-    }
-
-    /// What one agent cost so far.
-    pub fn spent_by(&self, agent: &str) -> Spent {
-        let lost = self.lost_replies.iter().filter(|(_, by)| **by == *agent).count();
-        spent(self.turns.iter().filter(|turn| &*turn.agent == agent)).without(lost)
     }
 
     /// Where it stands.
@@ -424,6 +394,7 @@ impl View {
         match event {
             Event::TurnStarted(started) => {
                 let turn = self.turn_mut(&started.turn, record);
+                turn.untold.begin(&started.model, started.held);
                 turn.model = started.model.to_string();
                 turn.asked = started.model;
                 turn.calls += 1;
@@ -434,6 +405,9 @@ impl View {
                 let turn = self.turn_mut(&failed.turn, record);
                 // Journals of before hold spared attempts as calls.
                 turn.calls -= u32::from(failed.fault.kind == FaultKind::Spared && !failed.unsent).min(turn.calls);
+                if !failed.unsent {
+                    turn.untold.fail(&failed.fault);
+                }
                 turn.faults.push(failed.fault);
                 turn.state = if failed.retry { TurnState::Thinking } else { TurnState::Failed };
             }
@@ -442,6 +416,7 @@ impl View {
                 let turn = self.turn_mut(&name, record);
                 turn.model = answered_by.unwrap_or_else(|| model.to_string());
                 turn.asked = model;
+                turn.untold.end(usage.is_some());
                 (turn.text, turn.usage, turn.ms, turn.state) = (text, usage, ms, TurnState::Done);
                 turn.copied = copied_from.is_some();
             }
@@ -467,34 +442,6 @@ impl View {
         let is_of = |view: &RoundView| Some(view.round) == record.round && record.phase.as_deref().is_none_or(|phase| view.phase == phase);
         self.rounds.iter_mut().rev().find(|view| is_of(view))
     }
-}
-
-fn spent<'a>(turns: impl Iterator<Item = &'a TurnView>) -> Spent {
-    let mut spent = Spent { cost_usd: Some(0.0), ..Spent::default() };
-    for turn in turns {
-        spent.calls += turn.calls;
-        if turn.possibly_paid_twice {
-            spent.possibly_paid_twice.push(turn.turn.clone());
-        }
-        for fault in &turn.faults {
-            match fault.usage.as_deref() {
-                Some(usage) => spent.add(usage),
-                None => spent.unknown_calls += u32::from(may_be_billed(fault.kind)),
-            }
-        }
-        if turn.state != TurnState::Done || turn.copied {
-            continue;
-        }
-        spent.answers += 1;
-        match &turn.usage {
-            Some(usage) => spent.add(usage),
-            None => {
-                spent.unknown_calls += 1;
-                spent.cost_usd = None;
-            }
-        }
-    }
-    spent
 }
 
 /// The session row of a debate that just began.

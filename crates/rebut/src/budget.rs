@@ -81,15 +81,16 @@ pub fn go_on(view: &View, price: &dyn Fn(&str) -> Option<Price>) -> Option<Strin
     let started = view.started.as_ref()?;
     let limits = view.resumed.iter().rev().find_map(|resumed| resumed.limits).unwrap_or(started.limits);
     let (caps, left, spent) = (limits.caps, Left::of(view, started, price), view.spent());
+    // What is held against a cap counts, known or not.
+    let charged = spent.charged.unwrap_or_default();
     let flag = match met {
         Limit::Cost => {
-            let enough = (spent.cost_usd.unwrap_or_default() + left.cost).max(caps.cost_usd.unwrap_or_default() + 0.01);
+            let enough = (charged.cost_usd + left.cost).max(caps.cost_usd.unwrap_or_default() + 0.01);
             let cents = if enough < 1.0 { 1000.0 } else { 100.0 };
             format!("--max-cost {}", dollars((enough * cents).ceil() / cents).trim_start_matches('$'))
         }
         Limit::Tokens => {
-            let used = spent.input_tokens + spent.cached_tokens + spent.output_tokens;
-            format!("--max-tokens {}", (used + left.tokens).max(caps.tokens.unwrap_or_default() + 1).next_multiple_of(1000))
+            format!("--max-tokens {}", (charged.tokens + left.tokens).max(caps.tokens.unwrap_or_default() + 1).next_multiple_of(1000))
         }
         Limit::Calls => format!("--max-calls {}", (left.made + left.calls).max(caps.calls.unwrap_or_default() + 1)),
         Limit::Time => format!("--max-time {}", Span(limits.debate_seconds.max(1).saturating_mul(2).min(LONGEST_DEBATE))),

@@ -56,17 +56,30 @@ pub struct Gathered {
     pub taken: Vec<PathBuf>,
     /// Files that were left out of a directory, with the reason.
     pub left_out: Vec<(PathBuf, &'static str)>,
+    /// What was named and brought no text.
+    silent: Vec<PathBuf>,
+    /// How much text there is, without titles.
+    bytes: usize,
 }
 
 /// Gathers the named files and directories; `-` is standard input. A denied file named outright is an error.
+/// So is one that brings no text: whoever names it expects that it is read.
 pub fn gather(names: &[PathBuf], deny: &[String]) -> Result<Gathered, CliError> {
-    gather_without(names, deny, &[])
+    let gathered = gather_without(names, deny, &[])?;
+    match gathered.silent.first() {
+        None => Ok(gathered),
+        Some(name) => {
+            let what = if name.as_os_str() == "-" { "standard input".to_owned() } else { name.display().to_string() };
+            Err(CliError::usage(format!("there is no text in {what}")).hint("name what the judges should read, or leave it out"))
+        }
+    }
 }
 
-/// The same, passing over some files and directories below those that are named.
+/// The same, passing over some files and directories below those that are named. What brings no text is only listed.
 pub fn gather_without(names: &[PathBuf], deny: &[String], without: &[PathBuf]) -> Result<Gathered, CliError> {
     let mut gathered = Gathered::default();
     for name in names {
+        let before = gathered.bytes;
         if name.as_os_str() == "-" {
             let mut bytes = Vec::new();
             std::io::stdin()
@@ -74,11 +87,17 @@ pub fn gather_without(names: &[PathBuf], deny: &[String], without: &[PathBuf]) -
                 .take(MOST_BYTES as u64 + 1)
                 .read_to_end(&mut bytes)
                 .map_err(|error| CliError::failed(format!("cannot read standard input: {error}")))?;
+            if bytes.contains(&0) {
+                return Err(CliError::usage("standard input is not text").hint("give text in UTF-8"));
+            }
             gathered.add("standard input", &String::from_utf8_lossy(&bytes), names.len() > 1)?;
         } else if name.is_dir() {
             gathered.walk(name, deny, without)?;
         } else {
             gathered.read_named(name, deny, names.len() > 1)?;
+        }
+        if gathered.bytes == before {
+            gathered.silent.push(name.clone());
         }
     }
     Ok(gathered)
@@ -93,7 +112,8 @@ impl Gathered {
             return Err(CliError::usage(message).hint("copy what the judges need into another file"));
         }
         let bytes = crate::reading::bytes(path)?;
-        let text = String::from_utf8(bytes).map_err(|_| CliError::usage(format!("{} is not a text file", path.display())))?;
+        let not_text = || CliError::usage(format!("{} is not a text file", path.display())).hint("give text in UTF-8");
+        let text = as_text(bytes).ok_or_else(not_text)?;
         self.taken.push(path.to_owned());
         self.add(&path.display().to_string(), &text, titled)
     }
@@ -118,12 +138,12 @@ impl Gathered {
             } else if !path.is_file() {
                 self.left_out.push((path, "no regular file"));
             } else {
-                match crate::reading::bytes(&path).map(String::from_utf8)? {
-                    Ok(text) => {
+                match as_text(crate::reading::bytes(&path)?) {
+                    Some(text) => {
                         self.add(&path.display().to_string(), &text, true)?;
                         self.taken.push(path);
                     }
-                    Err(_) => self.left_out.push((path, "not text")),
+                    None => self.left_out.push((path, "not text")),
                 }
             }
         }
@@ -138,6 +158,7 @@ impl Gathered {
             self.text.push_str(&format!("=== {name} ===\n"));
         }
         let (text, end) = text.split_at(text.trim_end().len());
+        self.bytes += text.len();
         self.text.push_str(text);
         end.clone_into(&mut self.end);
         if self.text.len() > MOST_BYTES {
@@ -146,6 +167,11 @@ impl Gathered {
         }
         Ok(())
     }
+}
+
+/// The text that bytes are, if they are any: a zero stands in none.
+fn as_text(bytes: Vec<u8>) -> Option<String> {
+    String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }
 
 /// Whether two paths lead to the same file, however they are written.

@@ -112,7 +112,12 @@ fn field(name: &str, schema: &Value, prompt: &str, input: &mut impl BufRead, out
                     if text.is_empty() {
                         break;
                     }
-                    list.push(Value::from(text));
+                    let allowed = items.map(self::choices).unwrap_or_default();
+                    match allowed.iter().find(|choice| choice.eq_ignore_ascii_case(&text)) {
+                        Some(choice) => list.push(Value::from(*choice)),
+                        None if allowed.is_empty() => list.push(Value::from(text)),
+                        None => writeln!(output, "  one of {}, please", allowed.join(", "))?,
+                    }
                 }
             }
             Ok(Value::from(list))
@@ -157,14 +162,15 @@ mod tests {
 
     #[test]
     fn a_person_fills_in_the_form_of_a_recommendation() {
-        let schema = Schema::with_choices::<Recommendation>("option", &["A", "B"]);
+        let schema = Schema::with_choices::<Recommendation>(&["option", "ranking"], &["A", "B"]);
         let schema: Value = serde_json::from_str(&schema.json).expect("a schema");
         let prompt = r#"- "option": x - "ranking": x - "confidence": x - "summary": x - "claims": x - "flips_if": x"#;
-        // Option, ranking, confidence, summary, claims, flips_if; with three slips of the hand.
-        let typed = "Z\nb\nb\na\n\nmany\n8\n0.8\nbecause\ncheap\nsimple\n\nnever\n";
+        // Option, ranking, confidence, summary, claims, flips_if; with four slips of the hand.
+        let typed = "Z\nb\nb\nQ\na\n\nmany\n8\n0.8\nbecause\ncheap\nsimple\n\nnever\n";
         let reply = form(&schema, "", prompt, &mut typed.as_bytes(), &mut Vec::new()).expect("filled in");
         let reply: Recommendation = serde_json::from_value(reply).expect("a recommendation");
         assert_eq!((reply.option.as_str(), reply.confidence, reply.claims.len()), ("B", 0.8, 2));
+        assert_eq!(reply.ranking, ["B", "A"]);
         assert_eq!(for_a_person("Q\n<<<data 1>>>\nA. x\n<<<end 1>>>\n\n\n\nChoose. Reply with a JSON object:\n- x"), "Q\nA. x\n\nChoose.");
         assert!(form(&schema, "", prompt, &mut "".as_bytes(), &mut Vec::new()).is_err(), "a closed terminal is an error, not an answer");
     }

@@ -8,9 +8,10 @@ use crate::{
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use rebut_engine::{
     clean::{on_one_line, shortened},
-    event::{Event, TurnFailed},
+    event::{Event, TurnCompleted, TurnFailed},
     model::Delta,
     record::Record,
+    switching::is_switch,
     view::BLIND_PHASES,
 };
 use std::{collections::HashMap, sync::Arc, time::Duration};
@@ -127,7 +128,7 @@ impl Spinners {
             Event::TurnCompleted(completed) => {
                 let usage = completed.usage.map(|usage| format!(", {} tokens", usage.output)).unwrap_or_default();
                 let said = peek(&completed.text).unwrap_or_else(|| "answered".to_owned());
-                self.end(&completed.turn, &format!("{said} ({:.1} s{usage})", completed.ms as f64 / 1000.0));
+                self.end(&completed.turn, &format!("{said} ({:.1} s{usage}){}", completed.ms as f64 / 1000.0, other_model(completed)));
             }
             Event::TurnFailed(failed) => {
                 self.end(&failed.turn, &format!("{}{}", on_one_line(&failed.fault.to_string()), what_follows(failed)));
@@ -180,7 +181,7 @@ pub fn line(record: &Record, event: &Event) -> String {
         }
         Event::TurnCompleted(completed) => {
             let said = peek(&completed.text).map(|said| format!(": {said}")).unwrap_or_default();
-            format!("{} answered in {:.1} s{said}", completed.turn, completed.ms as f64 / 1000.0)
+            format!("{} answered in {:.1} s{}{said}", completed.turn, completed.ms as f64 / 1000.0, other_model(completed))
         }
         Event::RoundCompleted(round) => {
             format!("{} completed: {} answered, {} missing", round.step, round.answered.len(), round.absent.len())
@@ -262,6 +263,12 @@ fn by(name: Option<&str>) -> String {
 
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
+
+/// Who answered, where the provider used another model than it was asked for.
+fn other_model(completed: &TurnCompleted) -> String {
+    let other = completed.answered_by.as_deref().filter(|answered| is_switch(&completed.model, answered));
+    other.map(|answered| format!(" as {}, not {}", on_one_line(answered), on_one_line(&completed.model))).unwrap_or_default()
 }
 
 /// Who is asked after a failed attempt.

@@ -10,6 +10,7 @@ use rebut_engine::{
     formats::{Format, Reading, Shortfall, decide, ending_word, weights::Weights},
     outcome::{Ending, Outcome},
     recount::{Robustness, robustness},
+    switching::{Switch, switches},
     topology::Kind,
     view::{RoundView, Spent, TurnState, TurnView, View},
 };
@@ -355,6 +356,10 @@ fn write_ends(text: &mut String, view: &View, outcome: &Outcome, paint: Paint) {
         let (from, to) = (on_one_line(&other.from), on_one_line(&other.to));
         let _ = writeln!(text, "  instead   {} at {}: {to} answered for {from}{lost}", other.agent, other.turn);
     }
+    for Switch { agent, asked, answered, turns } in switches(view) {
+        let (asked, answered) = (on_one_line(&asked), paint.attention(&on_one_line(&answered)));
+        let _ = writeln!(text, "  switched  {agent} at {}: {asked} was asked and answered as {answered}", turns.join(", "));
+    }
     if let Some(answer) = &view.answer {
         let why = if answer.reason.is_empty() { String::new() } else { format!(": “{}”", brief(&answer.reason)) };
         let _ = writeln!(text, "  answered  {} by {}{why}", paint.strong(&answer.option), on_one_line(&answer.by));
@@ -365,8 +370,15 @@ fn write_ends(text: &mut String, view: &View, outcome: &Outcome, paint: Paint) {
     }
 }
 
+/// What it cost. Where that is unknown: what its cap on money counts, or the least that it was.
 fn money(spent: &Spent) -> String {
-    spent.cost_usd.map_or_else(|| "cost n/a".to_owned(), |dollars| format!("${dollars:.4}"))
+    let charged = spent.charged.map(|charged| charged.cost_usd).filter(|charged| *charged > spent.known_cost_usd);
+    match (spent.cost_usd, charged) {
+        (Some(dollars), _) => format!("${dollars:.4}"),
+        (None, Some(charged)) => format!("cost n/a (${charged:.4} charged)"),
+        (None, None) if spent.known_cost_usd > 0.0 => format!("cost n/a (at least ${:.4})", spent.known_cost_usd),
+        (None, None) => "cost n/a".to_owned(),
+    }
 }
 
 fn thousands(count: u64) -> String {

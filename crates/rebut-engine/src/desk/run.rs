@@ -484,7 +484,6 @@ fn with_voices(debate: &Debate, outcome: Outcome) -> Outcome {
 
 /// The outcome behind a result. Pauses and broken journals have none.
 pub(super) fn ending(debate: &Debate, result: Result<Outcome, Halt>) -> Result<Outcome, Halt> {
-    let absences = debate.absences();
     let (ending, summary) = match result {
         Ok(outcome) => return Ok(with_voices(debate, outcome)),
         Err(Halt::NoQuorum { step, answered, needed, absent }) => {
@@ -495,11 +494,11 @@ pub(super) fn ending(debate: &Debate, result: Result<Outcome, Halt>) -> Result<O
         }
         Err(Halt::Cancelled { by, reason }) => (Ending::Cancelled, format!("cancelled by {by}{}", because(&reason))),
         Err(Halt::Rejected { gate, by, reason }) => (Ending::Rejected, format!("gate {gate} rejected by {by}{}", because(&reason))),
-        Err(Halt::Stopped(stop)) => return Ok(Outcome::stopped(stop, absences)),
+        Err(Halt::Stopped(stop)) => return Ok(with_voices(debate, Outcome::stopped(stop, Vec::new()))),
         Err(Halt::Broken(problem)) => (Ending::Failed, problem),
         Err(halt @ (Halt::Paused | Halt::Crashed(_) | Halt::TakenOver | Halt::TooLate(_) | Halt::Store(_))) => return Err(halt),
     };
-    Ok(Outcome::without_result(ending, summary, absences))
+    Ok(with_voices(debate, Outcome::without_result(ending, summary, Vec::new())))
 }
 
 fn because(reason: &str) -> String {

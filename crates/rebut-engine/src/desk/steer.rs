@@ -14,6 +14,7 @@ use crate::{
     outcome::{Ending, Outcome},
     record::{Hash, Place},
     store::{Changed, Claim, Durability, Status, StoreError},
+    substitution::substitutions_in,
     view::{self, View},
 };
 use std::{
@@ -237,8 +238,9 @@ impl Desk {
     /// Ends a debate that nobody runs.
     async fn end_dead(&self, id: DebateId, journal: &Journal, cancelled: &HumanCancelled) -> Result<(), DeskError> {
         journal.append(Vec::new(), Commit { claim: Some(Claim::Take), ..Commit::default() }).await?;
-        let outcome = Outcome::without_result(Ending::Cancelled, format!("cancelled by {}", cancelled.by), Vec::new());
         let mut view = self.view(id).await?;
+        let ended = Outcome::without_result(Ending::Cancelled, format!("cancelled by {}", cancelled.by), Vec::new());
+        let outcome = Outcome { substituted: substitutions_in(&view), ..ended };
         view.outcome = Some(outcome.clone());
         let mut session = view.session().ok_or_else(|| DeskError::NotFound(id.to_string()))?;
         view::end_session(&mut session, &outcome);

@@ -7,6 +7,7 @@ use crate::{
     formats::{Shortfall, arms::ArmResult, decide::result::DebateResult, weights::Weights},
     outcome::{Absence, Ending, Substitution},
     recount::{Robustness, robustness},
+    switching::{Switch, switches},
     view::{Spent, View},
 };
 use schemars::JsonSchema;
@@ -33,6 +34,9 @@ pub struct Document {
     pub degraded: Vec<Absence>,
     /// Whose model could not answer, and who answered instead.
     pub substituted: Vec<Substitution>,
+    /// Who was answered as another model than the one that was asked; left out where nobody was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub switched: Vec<Switch>,
     /// The families of the models that answered; one only means that they may err together.
     pub families: Vec<String>,
     /// The format's own result.
@@ -79,6 +83,7 @@ pub fn document(view: &View) -> Option<Document> {
         summary: outcome.map(|outcome| outcome.summary.clone()).unwrap_or_default(),
         degraded: outcome.map(|outcome| outcome.degraded.clone()).unwrap_or_default(),
         substituted: outcome.map(|outcome| outcome.substituted.clone()).unwrap_or_default(),
+        switched: switches(view),
         families: families(&view.voices()),
         result: outcome.map(|outcome| outcome.result.clone()).unwrap_or_default(),
         robustness: robustness(view),

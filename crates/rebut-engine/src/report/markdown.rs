@@ -12,6 +12,7 @@ use crate::{
     },
     outcome::Ending,
     recount::robustness,
+    switching::{Switch, switches},
     topology::{self, Kind},
     view::{RoundView, View},
 };
@@ -304,6 +305,14 @@ fn write_ends(text: &mut String, view: &View, options: &[(String, String)]) {
             on_one_line(&other.to),
             on_one_line(&other.from)
         );
+    }
+    let switched = switches(view);
+    if !switched.is_empty() {
+        text.push('\n');
+    }
+    for Switch { agent, asked, answered, turns } in &switched {
+        let (asked, answered) = (on_one_line(asked), on_one_line(answered));
+        let _ = writeln!(text, "- Switched: {agent} at `{}`, `{asked}` was asked and answered as `{answered}`", turns.join("`, `"));
     }
     if let Some(answer) = &view.answer {
         let label = options.iter().find(|(id, _)| *id == answer.option).map_or("", |(_, label)| label.as_str());

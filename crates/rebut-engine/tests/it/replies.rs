@@ -105,8 +105,10 @@ fn every_other_judge_must_be_answered() {
 
 #[test]
 fn schemas_are_closed_and_complete() {
-    let schema: serde_json::Value = serde_json::from_str(&Schema::with_choices::<Response>("option", &["A", "B"]).json).expect("JSON");
+    let schema: serde_json::Value =
+        serde_json::from_str(&Schema::with_choices::<Response>(&["option", "ranking"], &["A", "B"]).json).expect("JSON");
     assert_eq!(schema["properties"]["option"]["enum"], serde_json::json!(["A", "B"]));
+    assert_eq!(schema["properties"]["ranking"]["items"]["enum"], serde_json::json!(["A", "B"]));
     assert_eq!(schema["additionalProperties"], false);
     assert_eq!(schema["required"].as_array().map(Vec::len), schema["properties"].as_object().map(serde_json::Map::len));
     let inner = &schema["properties"]["challenges"]["items"];

@@ -11,6 +11,7 @@ use rebut_engine::{
     model::{Allowance, Answer, Fault, FaultKind, Model, Models, Price, Request, Usage},
     outcome::{Ending, Outcome},
     store::{Append, Store},
+    view::View,
 };
 use rebut_testkit::clock::SimulatedClock;
 use std::{
@@ -25,6 +26,7 @@ type Act = fn(usize) -> Does;
 
 enum Does {
     Answer,
+    Say(&'static str),
     Fail(FaultKind, &'static str, Option<u64>),
     Hang,
     AnswerAfter(u64),
@@ -63,6 +65,7 @@ impl Model for Actor {
         let answer = Answer { text: GOOD.to_owned(), usage: Some(usage), ..Answer::default() };
         match (self.act)(number) {
             Does::Answer => Ok(answer),
+            Does::Say(text) => Ok(Answer { text: text.to_owned(), ..answer }),
             Does::Fail(kind, why, retry_after_ms) => Err(Fault { retry_after_ms, ..Fault::new(kind, why) }),
             Does::Hang => std::future::pending().await,
             Does::AnswerAfter(seconds) => {
@@ -150,6 +153,73 @@ async fn a_breaker_uses_up_neither_attempts_nor_calls() {
     let (id, outcome) = stage.run(&stage.desk(), &[], limits(120, caps)).await;
     assert_eq!((outcome.outcome, reasons(&outcome)), (Ending::Consensus, vec![]), "{} of {id}", outcome.summary);
     assert_eq!(stage.seen().len(), 9);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_told_is_not_taken_for_nothing() {
+    // What the model does; calls of unknown use, and what is known of the cost; whether that is all of it.
+    let answered = 0.0002;
+    let rows: [(Act, (u32, f64, bool)); 5] = [
+        (|_| Does::Answer, (0, 3.0 * answered, true)),
+        (|_| Does::Fail(FaultKind::BadRequest, "never looked at", None), (0, 0.0, true)),
+        (|_| Does::Fail(FaultKind::Incomplete, "cut", None), (6, 0.0, false)),
+        (|n| if n == 0 { Does::Fail(FaultKind::Incomplete, "cut", None) } else { Does::Answer }, (1, 3.0 * answered, false)),
+        (|n| if n == 0 { Does::Hang } else { Does::Answer }, (1, 2.0 * answered, false)),
+    ];
+    for (act, (unknown, known, is_all)) in rows {
+        for caps in [Caps::default(), Caps { cost_usd: Some(100.0), ..Caps::default() }] {
+            let stage = Stage::default().with("p:m", act);
+            let desk = stage.desk();
+            // What hangs is cut by the time of the whole debate.
+            let (id, _) = stage.run(&desk, &[], Limits { debate_seconds: 60, ..limits(120, caps) }).await;
+            let spent = desk.view(id).await.expect("a view").spent();
+            let about = (caps, &spent);
+            assert_eq!((spent.unknown_calls, spent.cost_usd.is_some()), (unknown, is_all), "{about:?}");
+            assert!(
+                (spent.known_cost_usd - known).abs() < 1e-9 && spent.cost_usd.is_none_or(|cost| cost == spent.known_cost_usd),
+                "{about:?}"
+            );
+            let more = spent.charged.map(|charged| charged.cost_usd > spent.known_cost_usd);
+            assert_eq!(more, caps.cost_usd.map(|_| !is_all), "what is held for it counts against a cap: {about:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_answered_instead_is_in_every_end() {
+    let ends = [(Caps::default(), Ending::NoQuorum), (Caps { calls: Some(5), ..Caps::default() }, Ending::Stopped)];
+    for (caps, ending) in ends {
+        let stage = Stage::default()
+            .with("p:m", |_| Does::Fail(FaultKind::NotFound, "no such model", None))
+            .with("q:m", |n| if n == 0 { Does::Answer } else { Does::Fail(FaultKind::NotFound, "no such model", None) });
+        let desk = stage.desk();
+        let mut start = start(&["q:m"], limits(30, caps));
+        start.config["min_judges"] = 2.into();
+        let (id, outcome) = desk.run(start).await.expect("it runs");
+        assert_eq!((outcome.outcome, outcome.result.is_null(), outcome.substituted.len()), (ending, true, 1), "{outcome:?}");
+        assert_eq!((&*outcome.substituted[0].from, &*outcome.substituted[0].to), ("p:m", "q:m"));
+        // Journals of before do not say it in such an end; their turns do.
+        let mut records = desk.records(id).await.expect("a journal");
+        let last = records.last_mut().expect("an end");
+        let mut data: serde_json::Value = serde_json::from_str(&last.data).expect("JSON");
+        data.as_object_mut().expect("an outcome").remove("substituted");
+        last.data = data.to_string();
+        assert_eq!(View::of(&records).outcome.as_ref(), Some(&*outcome));
+        assert!(desk.replay(id).await.expect("it replays").identical);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_answers_for_one_who_declined_or_could_not_be_understood() {
+    for (kind, calls) in [(FaultKind::Refused, 3), (FaultKind::InvalidReply, 6)] {
+        let act: Act =
+            if kind == FaultKind::Refused { |_| Does::Fail(FaultKind::Refused, "I will not", None) } else { |_| Does::Say("Perhaps A?") };
+        let stage = Stage::default().with("p:m", act).with("q:m", |_| Does::Answer);
+        let (_, outcome) = stage.run(&stage.desk(), &["q:m"], limits(30, Caps::default())).await;
+        assert_eq!(reasons(&outcome).iter().map(|(reason, _)| *reason).collect::<Vec<_>>(), [kind; 3]);
+        assert_eq!((stage.seen().len(), outcome.substituted.len()), (calls, 0), "one clarification each at most: {:?}", stage.seen());
+        assert!(stage.seen().iter().all(|call| call.starts_with("p:m")), "{:?}", stage.seen());
+    }
 }
 
 #[tokio::test(start_paused = true)]

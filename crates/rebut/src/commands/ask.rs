@@ -20,6 +20,7 @@ use crate::{
 };
 use rebut_engine::{
     agent::Agent,
+    clean::on_one_line,
     formats::{
         arms::single,
         decide::{Choice, Input},
@@ -230,7 +231,11 @@ pub fn parse_options(texts: &[String]) -> Result<Vec<Choice>, CliError> {
     for (letter, text) in ('A'..='Z').zip(texts) {
         let (id, rest) = match text.split_once('=') {
             Some((id, rest)) if !id.trim().contains(' ') => (id.trim().to_owned(), rest),
-            _ => (letter.to_string(), text.as_str()),
+            Some((before, _)) => {
+                eprintln!("option {letter} is all of `{}`: `{}` is no id, it has a space", on_one_line(text), on_one_line(before.trim()));
+                (letter.to_string(), text.as_str())
+            }
+            None => (letter.to_string(), text.as_str()),
         };
         let (label, description) = rest.split_once(" -- ").unwrap_or((rest, ""));
         if label.trim().is_empty() {

@@ -18,13 +18,15 @@ use rebut_engine::{
     record::Envelope,
     report::Document,
 };
+use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 /// `rebut schema`.
 pub fn schema(args: SchemaArgs) -> Result<u8, CliError> {
     let schema = match args.what {
         SchemaOf::Config => schemars::schema_for!(ConfigFile).to_value(),
-        SchemaOf::Result => schemars::schema_for!(Document).to_value(),
+        // The form of what is printed: nothing is required that may be left out.
+        SchemaOf::Result => SchemaSettings::default().for_serialize().into_generator().into_root_schema_for::<Document>().to_value(),
         SchemaOf::Event => {
             let mut envelope = schemars::schema_for!(Envelope<'static>).to_value();
             let data: serde_json::Map<String, Value> =

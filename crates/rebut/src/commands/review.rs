@@ -142,7 +142,7 @@ fn input(app: &App, args: &ReviewArgs) -> Result<Found, CliError> {
     let gathered = if file.is_dir() {
         return Err(CliError::usage(format!("{} is a directory; review takes one file", file.display())));
     } else {
-        context::gather(std::slice::from_ref(&file), &app.config.deny)?
+        context::gather_without(std::slice::from_ref(&file), &app.config.deny, &[])?
     };
     if gathered.text.trim().is_empty() {
         let what = if from_stdin { "standard input".to_owned() } else { file.display().to_string() };

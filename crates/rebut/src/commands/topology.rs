@@ -47,9 +47,8 @@ fn of_panel(app: &App, args: &TopologyArgs) -> Result<Topology, CliError> {
         None => app.config.decide()?.topology,
     };
     let judges = if args.judges.is_empty() { JUDGES.map(str::to_owned).to_vec() } else { args.judges.clone() };
-    let known = roles::all(&app.project())?;
     // A panel can be looked at before its role files are written.
-    let role = |name: &String| known.get(name).map_or_else(|| Role::parse(name, ""), |(role, _)| role.clone());
-    let agents: Vec<_> = judges.iter().map(|name| role(name).played_by("nobody")).collect();
+    let role = |name: &String| Ok(roles::found(&app.project(), name)?.unwrap_or_else(|| Role::parse(name, "")));
+    let agents = judges.iter().map(|name| role(name).map(|role: Role| role.played_by("nobody"))).collect::<Result<Vec<_>, CliError>>()?;
     Topology::of_panel(kind, &agents).map_err(|error| CliError::usage(error.to_string()))
 }

@@ -131,6 +131,15 @@ impl<T: JsonSchema> JsonSchema for Partial<T> {
         T::schema_name()
     }
 
+    fn schema_id() -> std::borrow::Cow<'static, str> {
+        format!("Partial<{}>", T::schema_id()).into()
+    }
+
+    // The settings of all formats are called `Config`; a section is written out where it stands, so that none is taken for another's.
+    fn inline_schema() -> bool {
+        true
+    }
+
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut schema = T::json_schema(generator);
         schema.remove("required");

@@ -39,13 +39,18 @@ impl Origin {
         if self.named.is_some() {
             return self.named.clone();
         }
-        self.current_dir.ancestors().map(|dir| dir.join("rebut.toml")).find(|file| file.is_file())
+        self.current_dir.ancestors().map(|dir| dir.join("rebut.toml")).find(|file| is_there(file))
     }
+}
+
+/// Whether something has that name: a folder cannot be read, and whoever made it should be told so.
+fn is_there(file: &Path) -> bool {
+    file.is_file() || file.is_dir()
 }
 
 /// Reads the user's and the project's file, each checked on its own.
 pub fn read(origin: &Origin) -> Result<Vec<Layer>, CliError> {
-    let user = origin.user_file().filter(|file| file.is_file()).map(|path| (path, false));
+    let user = origin.user_file().filter(|file| is_there(file)).map(|path| (path, false));
     let project = origin.project_file().map(|path| (path, true));
     user.into_iter().chain(project).map(|(path, is_project)| read_file(path, is_project)).collect()
 }
@@ -223,4 +228,23 @@ fn line_of(text: &str, section: &str, key: &str) -> String {
     let mut lines = text.lines().enumerate().skip(begin);
     let at = lines.find(|(_, line)| line.split_once('=').is_some_and(|(name, _)| name.trim().trim_matches('"') == key));
     at.map(|(at, _)| format!("line {}: ", at + 1)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_schema_of_a_section_lists_the_keys_that_its_format_takes() {
+        let schema = schemars::schema_for!(ConfigFile).to_value();
+        for format in FORMATS {
+            let refused = check_setting(format.name, "no_such_key", toml::Value::Boolean(true)).expect("a preset").expect_err("a refusal");
+            let taken: BTreeSet<&str> = refused.split('`').skip(1).step_by(2).filter(|word| *word != "no_such_key").collect();
+            let section = &schema["properties"][format.name];
+            let listed = section["properties"].as_object().unwrap_or_else(|| panic!("{}: its keys are not here: {section}", format.name));
+            assert_eq!(listed.keys().map(String::as_str).collect::<BTreeSet<_>>(), taken, "{}", format.name);
+            assert_eq!((&section["additionalProperties"], section.get("required")), (&false.into(), None), "{}", format.name);
+        }
+    }
 }

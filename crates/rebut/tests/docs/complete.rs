@@ -3,9 +3,13 @@
 use crate::text;
 use rebut_engine::{
     agent, event,
-    formats::{FORMATS, arms},
+    formats::{
+        FORMATS, arms,
+        decide::replies::{Recommendation, Response},
+    },
     outbox,
     outcome::Ending,
+    reply::Reply,
     topology::TOPOLOGIES,
     voting,
 };
@@ -39,6 +43,10 @@ fn every_event_setting_role_provider_and_exit_code_is_explained() {
     all_in("docs/src/panels.md", agent::BUILT_IN.iter().map(|(role, _)| format!("`{role}`")));
     all_in("docs/src/panels.md", rebut_models::registry::built_in().keys().map(|name| format!("`{name}`")));
     all_in("docs/src/panels.md", rebut_models::cli::built_in().keys().map(|name| format!("`{name}`")));
+    for reply in [Recommendation::schema(), Response::schema()] {
+        let fields = reply["properties"].as_object().expect("fields");
+        all_in("docs/src/scripts.md", fields.keys().map(|field| format!("`{field}`")));
+    }
     all_in("docs/src/voting.md", voting::METHODS.iter().map(|method| format!("| `{}` | ", method.name)));
     all_in("docs/src/voting.md", voting::TIE_RULES.iter().map(|(rule, _)| format!("| `{rule}` | ")));
     let endings =

@@ -99,6 +99,8 @@ async fn a_debate_stopped_at_a_cap_goes_on_to_the_same_end() {
         assert_eq!(stopped.code, 5, "{flag}: {}\n{}", stopped.stdout, stopped.stderr);
         assert!(stopped.stdout.contains("STOPPED  "), "{}", stopped.stdout);
         assert!(stopped.stderr.contains("estimate: 3–6 calls, at most 12 with clarifications, about "), "{}", stopped.stderr);
+        // A call that was cut may have cost something; one that was never made has not.
+        assert_eq!(stopped.stdout.contains("cost n/a"), is_time, "{flag}: {}", stopped.stdout);
         let command = go_on(&stopped);
         assert_eq!((command.len(), command[2].as_str()), (4, flag), "{command:?}");
         assert_eq!(rebut.run(&["show", &command[1]]).code, 0);

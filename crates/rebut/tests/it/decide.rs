@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 #[test]
 fn a_decision_shows_rounds_moves_outcome_dissent_and_cost() {
     let rebut = Rebut::new();
-    let priced = split_then_c().into_iter().map(|(turn, reply)| (turn, format!("!usage input=100 output=20 cost=0.01\n{reply}")));
+    let priced =
+        split_then_c().into_iter().map(|(turn, reply)| (turn, format!("!usage input=100 output=20 reasoning=5 cost=0.01\n{reply}")));
     rebut.write("debate.md", &script_of(&priced.collect::<Vec<_>>()));
     rebut.write("spec.md", "The field has no reception.\n");
     let output = rebut.run(&case(&["-c", "spec.md"]));
@@ -33,7 +34,9 @@ fn a_decision_shows_rounds_moves_outcome_dissent_and_cost() {
 
     let json = rebut.json(0, &case(&["--json"]));
     assert_eq!((&json["format"], &json["outcome"], &json["rehearsal"]), (&"decide".into(), &"consensus".into(), &false.into()));
-    assert_eq!((&json["degraded"], &json["usage"]["calls"]), (&Value::Array(Vec::new()), &6.into()));
+    let usage = &json["usage"];
+    assert_eq!((&json["degraded"], &usage["calls"]), (&Value::Array(Vec::new()), &6.into()));
+    assert_eq!((&usage["output_tokens"], &usage["reasoning_tokens"]), (&120.into(), &30.into()));
     assert_eq!((&json["result"]["recommended_option"], &json["result"]["change_log"][0]["from"]), (&"C".into(), &"A".into()));
     let shown = rebut.json(0, &["show", json["debate_id"].as_str().expect("an id"), "--json"]);
     assert_eq!(shown, json, "`show --json` prints what the run printed");

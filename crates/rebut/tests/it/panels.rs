@@ -27,7 +27,9 @@ async fn one_debate_of_two_vendors_an_agent_program_and_a_url() {
     let models = ["risk=anthropic:claude-sonnet-5", "value=openai:gpt-5-mini", "effort=cli:claude", "neutral=mine:small"];
     let mut args = [ASK, &["--judges", "risk,value,effort,neutral", "--json"]].concat();
     args.extend(models.iter().flat_map(|model| ["-m", *model]));
-    let result = rebut.json(0, &args);
+    let output = rebut.run(&args);
+    assert_eq!(output.code, 0, "{}", output.stderr);
+    let result: Value = serde_json::from_str(&output.stdout).expect("JSON");
     assert_eq!(result["outcome"], "consensus");
     assert_eq!(result["summary"], "B Full offline, 3 of 4");
     assert_eq!(result["families"], serde_json::json!(["claude", "gpt", "mine:small"]));
@@ -57,6 +59,20 @@ async fn one_debate_of_two_vendors_an_agent_program_and_a_url() {
         assert!(transcript.contains(model.split_once('=').expect("a judge").1), "{model}: {transcript}");
     }
     assert_eq!(rebut.run(&["replay", id]).code, 0);
+
+    // That server answers as another model than it was asked for; a program that was told none may choose.
+    let switched = result["switched"].as_array().expect("a list");
+    let agents: Vec<&str> = switched.iter().filter_map(|switch| switch["agent"].as_str()).collect();
+    assert_eq!(agents, ["risk", "value", "neutral"], "{switched:?}");
+    assert_eq!((&switched[0]["answered"], &switched[0]["turns"]), (&"served-model".into(), &serde_json::json!(["recommend/risk"])));
+    assert!(output.stderr.contains(" as served-model, not anthropic:claude-sonnet-5"), "{}", output.stderr);
+    let told = "risk at recommend/risk: anthropic:claude-sonnet-5 was asked and answered as served-model";
+    assert!(rebut.expect(0, &["show", id]).contains(&format!("  switched  {told}")), "on a terminal");
+    assert!(
+        transcript.contains("- Switched: risk at `recommend/risk`, `anthropic:claude-sonnet-5` was asked and answered as `served-model`")
+    );
+    rebut.expect(0, &["export", id, "-o", "report.html"]);
+    assert!(rebut.read("report.html").contains("anthropic:claude-sonnet-5 was asked and answered as served-model"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

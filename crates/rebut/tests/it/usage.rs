@@ -14,6 +14,11 @@ fn mistakes_are_named_with_a_way_out() {
     rebut.write("label.yaml", "debate_context:\n  question_text: Which?\n  options:\n  - id: A\n    label:\n");
     rebut.write("bad.md", "## recommend/risk\n!tiemout\n");
     rebut.write("good.md", &script(&[("*", &recommends("A"))]));
+    rebut.write("blank.md", " \n");
+    rebut.write("zero.md", "a\0b\n");
+    rebut.write("nothing/.hidden", "x\n");
+    rebut.write(".rebut/roles/blank.md", "");
+    rebut.write(".rebut/roles/broken.md", "---\nstance: [\n---\nLook.\n");
     rebut.write(".env", "TOKEN=1\n");
     rebut.write("deploy/server.pem", "x\n");
     let ask: &[&str] = &["decide", "Offline support?", "-O", "A=x", "-O", "B=y"];
@@ -51,6 +56,13 @@ fn mistakes_are_named_with_a_way_out() {
         (&[ask, &["-c", "missing.md"]].concat(), 2, "cannot read missing.md"),
         (&[ask, &["-c", ".env"]].concat(), 2, "looks like a file with secrets and is not sent"),
         (&[ask, &["-c", "deploy/server.pem"]].concat(), 2, "looks like a file with secrets"),
+        (&[ask, &["-c", "blank.md"]].concat(), 2, "there is no text in blank.md"),
+        (&[ask, &["-c", "good.md", "-c", "nothing"]].concat(), 2, "there is no text in nothing"),
+        (&[ask, &["-c", "-"]].concat(), 2, "there is no text in standard input"),
+        (&[ask, &["-c", "zero.md"]].concat(), 2, "zero.md is not a text file"),
+        (&[ask, &["--judges", "blank,value"]].concat(), 2, ".rebut/roles/blank.md: it has no text"),
+        (&[ask, &["--judges", "broken,value"]].concat(), 2, ".rebut/roles/broken.md: its stance is `[`: write one word"),
+        (&["roles", "broken"], 2, "hint: mend the file or remove it"),
         (&["decide", "--from", "bad.yaml"], 2, "unknown field `question`"),
         (&["decide", "--from", "empty.yaml"], 2, "what is the question?"),
         (&["decide", "--from", "label.yaml"], 2, "label.yaml: "),
@@ -233,6 +245,21 @@ fn a_directory_is_sent_without_its_secrets() {
     for file in ["doc/.env", "doc/a/id_rsa", "doc/private.md"] {
         assert!(output.stderr.contains(&format!("left out {file}: may hold secrets")), "{}", output.stderr);
     }
+}
+
+#[test]
+fn what_can_be_meant_in_two_ways_is_said() {
+    let rebut = Rebut::new();
+    rebut.write("debate.md", &script(&[("*", &recommends("A"))]));
+    let output = rebut.run(&["decide", "Which?", "-O", "A b=x", "-O", "B=y", "-m", "script:debate.md"]);
+    assert_eq!(output.code, 0, "{}", output.stderr);
+    assert!(output.stderr.contains("option A is all of `A b=x`: `A b` is no id, it has a space"), "{}", output.stderr);
+    assert!(output.stdout.contains("RECOMMENDED  A A b=x"), "{}", output.stdout);
+    let plain = rebut.run(&["decide", "Which?", "-O", "A=x = y", "-O", "B=y", "-m", "script:debate.md"]);
+    assert!(plain.code == 0 && !plain.stderr.contains("is all of"), "{}", plain.stderr);
+    std::fs::create_dir(rebut.path("rebut.toml")).expect("a folder");
+    let refused = rebut.run(&["ls"]);
+    assert!(refused.code == 2 && refused.stderr.contains("rebut.toml: it is a folder"), "{}", refused.stderr);
 }
 
 #[test]

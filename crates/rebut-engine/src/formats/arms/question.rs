@@ -76,7 +76,7 @@ impl Question {
         input.context = String::new();
         let ids: Vec<&str> = input.options.iter().map(|option| option.id.as_str()).collect();
         Ok(Self {
-            schema: if ids.is_empty() { Schema::of::<Answer>() } else { Schema::with_choices::<Answer>("answer", &ids) },
+            schema: if ids.is_empty() { Schema::of::<Answer>() } else { Schema::with_choices::<Answer>(&["answer"], &ids) },
             options_text: if ids.is_empty() { "(none)".to_owned() } else { options_text(&input.options) },
             ids: ids.into_iter().map(str::to_owned).collect(),
             input,

@@ -171,8 +171,8 @@ impl Case {
         Ok(Self {
             options_text: options_text(&input.options),
             judges: started.agents.len(),
-            recommend_schema: Schema::with_choices::<Recommendation>("option", &ids),
-            respond_schema: Schema::with_choices::<Response>("option", &ids),
+            recommend_schema: Schema::with_choices::<Recommendation>(&["option", "ranking"], &ids),
+            respond_schema: Schema::with_choices::<Response>(&["option", "ranking"], &ids),
             ids: ids.into_iter().map(str::to_owned).collect(),
             input,
             config,

@@ -223,7 +223,7 @@ impl Case {
             second: &said(second, "2", "1"),
         }
         .render(debate.fence());
-        let schema = Schema::with_choices::<Judgement>("winner", &WINNERS);
+        let schema = Schema::with_choices::<Judgement>(&["winner"], &WINNERS);
         Ask { prompt, schema, check: Box::new(Judgement::check) }
     }
 }

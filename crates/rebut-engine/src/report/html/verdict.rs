@@ -9,6 +9,7 @@ use crate::{
     outcome::{Ending, Outcome},
     recount::robustness,
     report::markdown::choices,
+    switching::switches,
     view::View,
 };
 
@@ -174,6 +175,15 @@ fn warnings(page: &mut Markup, view: &View, started: &Started, outcome: &Outcome
     words.extend(outcome.substituted.iter().map(|other| {
         let lost = if other.diversity_lost { "; another agent's model is of the same family" } else { "" };
         format!("Substituted: {} at {}, {} for {}{lost}.", other.agent, other.turn, other.to, other.from)
+    }));
+    words.extend(switches(view).iter().map(|switch| {
+        format!(
+            "Switched: {} at {}, {} was asked and answered as {}.",
+            switch.agent,
+            switch.turns.join(", "),
+            switch.asked,
+            switch.answered
+        )
     }));
     words.extend(outcome.stopped.as_ref().map(|limit| format!("Stopped: {}.", limit.why)));
     if !view.redacted.is_empty() {
