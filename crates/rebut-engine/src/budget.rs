@@ -5,7 +5,7 @@ use crate::{
     agent::Agent,
     event::Limits,
     gating::LONGEST_GATE,
-    model::{FaultKind, Price, Usage},
+    model::{Fault, FaultKind, Price, Usage},
     outcome::{Limit, LimitMet},
     prompt::Prompt,
     reply::Schema,
@@ -131,10 +131,10 @@ impl Spent {
     }
 }
 
-/// Whether a failed call may have been billed although nobody says so.
-pub fn may_be_billed(kind: FaultKind) -> bool {
+/// Whether a failed call may have been billed although nobody says so: by its class, or because an answer had begun.
+pub fn may_be_billed(fault: &Fault) -> bool {
     use FaultKind::{Empty, Incomplete, InvalidReply, Network, Refused, Timeout, TooLarge};
-    matches!(kind, Empty | Incomplete | InvalidReply | Network | Refused | Timeout | TooLarge)
+    fault.partial.is_some() || matches!(fault.kind, Empty | Incomplete | InvalidReply | Network | Refused | Timeout | TooLarge)
 }
 
 /// The books of one running debate.

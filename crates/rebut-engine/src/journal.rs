@@ -541,7 +541,7 @@ impl Memory {
         let turn = self.turns.entry(failed.turn).or_default();
         let lost = std::mem::replace(&mut turn.in_flight, false) && failed.unsent;
         let used = failed.fault.usage.as_deref().map(|usage| Amount::of(usage, None));
-        self.spent.charge(turn.held.take().unwrap_or_default(), used, lost || may_be_billed(failed.fault.kind));
+        self.spent.charge(turn.held.take().unwrap_or_default(), used, lost || may_be_billed(&failed.fault));
         // Journals of before hold spared attempts as calls.
         if failed.fault.kind == FaultKind::Spared && !failed.unsent {
             self.spent.calls = self.spent.calls.saturating_sub(1);

@@ -201,7 +201,7 @@ pub struct Fault {
     /// What the failed attempt used, where the provider said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Box<Usage>>,
-    /// What came before it broke off: evidence, never an answer. Bounded.
+    /// What came before it broke off: evidence, never an answer. Bounded; empty where an answer had begun without any text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<String>,
     /// What the provider said is left of its limits.

@@ -305,7 +305,7 @@ impl<'a> Exchange<'a> {
                 Ok(answer) => answer.usage.as_ref(),
                 Err(fault) => fault.usage.as_deref(),
             };
-            let billed = result.as_ref().map_or_else(|fault| may_be_billed(fault.kind), |_| true);
+            let billed = result.as_ref().map_or_else(may_be_billed, |_| true);
             hold.settle(used.map(|usage| Amount::of(usage, None)), billed);
         }
         Ok(result)

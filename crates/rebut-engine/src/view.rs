@@ -470,7 +470,7 @@ fn spent<'a>(turns: impl Iterator<Item = &'a TurnView>) -> Spent {
         for fault in &turn.faults {
             match fault.usage.as_deref() {
                 Some(usage) => spent.add(usage),
-                None => spent.unknown_calls += u32::from(may_be_billed(fault.kind)),
+                None => spent.unknown_calls += u32::from(may_be_billed(fault)),
             }
         }
         if turn.state != TurnState::Done || turn.copied {

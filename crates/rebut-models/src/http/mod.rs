@@ -157,7 +157,7 @@ impl HttpModel {
     /// The fault with what the attempt used and wrote: evidence, never an answer.
     fn enriched(&self, fault: Fault, outcome: Outcome) -> Fault {
         let partial = (!outcome.text.is_empty()).then(|| self.caller.partial(outcome.text));
-        Fault { usage: self.priced(outcome.usage).map(Box::new), partial: fault.partial.or(partial), ..fault }
+        Fault { usage: self.priced(outcome.usage).map(Box::new), partial: partial.or(fault.partial), ..fault }
     }
 
     fn priced(&self, usage: Option<Usage>) -> Option<Usage> {

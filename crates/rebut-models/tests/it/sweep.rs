@@ -16,40 +16,45 @@ use rebut_testkit::model_server::{Behaviour, Ending as Ended, ModelServer, Said,
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-const GOOD: &str = r#"{"option":"A","confidence":0.9,"summary":"Simple.","claims":["It is simple."],"flips_if":"it were not"}"#;
+pub const GOOD: &str = r#"{"option":"A","confidence":0.9,"summary":"Simple.","claims":["It is simple."],"flips_if":"it were not"}"#;
 
 /// What a server does with its n-th request.
-type Act = fn(usize) -> Behaviour;
+pub type Act = fn(usize) -> Behaviour;
 
-fn good() -> Behaviour {
+pub fn good() -> Behaviour {
     Behaviour::Say(GOOD.to_owned())
 }
 
-fn refused(status: u16, headers: &[(&'static str, &str)], body: Value) -> Behaviour {
+pub fn refused(status: u16, headers: &[(&'static str, &str)], body: Value) -> Behaviour {
     let headers = [("content-type", "application/json")].iter().chain(headers).map(|(name, value)| (*name, (*value).to_owned())).collect();
     Behaviour::Send { status, headers, body: body.to_string().into_bytes() }
 }
 
-fn failing(status: u16, headers: &[(&'static str, &str)]) -> Behaviour {
+pub fn failing(status: u16, headers: &[(&'static str, &str)]) -> Behaviour {
     refused(status, headers, json!({"error": {"message": "not now"}}))
 }
 
 /// A provider over that address which gives up on silence soon.
-fn provider(base_url: String) -> ProviderData {
+pub fn provider(base_url: String) -> ProviderData {
     let timeouts = Timeouts { first_byte: Some(0.5), idle: Some(0.5), ..Timeouts::default() };
     ProviderData { base_url: Some(base_url), timeouts: Some(timeouts), ..ProviderData::default() }
 }
 
-fn desk(providers: BTreeMap<String, ProviderData>) -> Desk {
-    let registry = Registry::new(".", &providers, &|_| None).expect("the data is usable");
-    Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(registry), DeskOptions::default())
+pub fn desk(providers: BTreeMap<String, ProviderData>) -> Desk {
+    desk_with(providers, DeskOptions::default())
 }
 
-fn judge(name: &str, model: &str) -> Agent {
+/// The same where every variable holds a key.
+pub fn desk_with(providers: BTreeMap<String, ProviderData>, options: DeskOptions) -> Desk {
+    let registry = Registry::new(".", &providers, &|_| Some("key-0123456789abcdef".to_owned())).expect("the data is usable");
+    Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(registry), options)
+}
+
+pub fn judge(name: &str, model: &str) -> Agent {
     Agent { name: name.into(), ..Role::built_in("risk").expect("a built-in role").played_by(model) }
 }
 
-fn start(agents: Vec<Agent>, limits: Limits) -> Start {
+pub fn start(agents: Vec<Agent>, limits: Limits) -> Start {
     let config = rebut_engine::formats::decide::Config { max_rounds: 1, min_judges: 1, ..Default::default() };
     Start {
         format: "decide".to_owned(),
@@ -62,14 +67,14 @@ fn start(agents: Vec<Agent>, limits: Limits) -> Start {
     }
 }
 
-const THREE_TRIES: fn() -> Limits = || Limits { turn_seconds: 20, attempts: 3, ..Limits::default() };
+pub const THREE_TRIES: fn() -> Limits = || Limits { turn_seconds: 20, attempts: 3, ..Limits::default() };
 
 /// How many attempts a journal holds.
-fn attempts(records: &[Record]) -> usize {
+pub fn attempts(records: &[Record]) -> usize {
     records.iter().filter(|record| record.kind == "turn.started").count()
 }
 
-async fn run(desk: &Desk, start: Start) -> (Arc<Outcome>, Vec<Record>) {
+pub async fn run(desk: &Desk, start: Start) -> (Arc<Outcome>, Vec<Record>) {
     let (id, outcome) = desk.run(start).await.expect("it runs");
     (outcome, desk.records(id).await.expect("a journal"))
 }
@@ -215,7 +220,7 @@ async fn whoever_fails_too_often_is_spared_and_others_answer() {
 const PRICE: Price = Price { input: 3.0, cached: None, output: 15.0 };
 
 /// A provider whose calls cost money.
-fn priced(base_url: String) -> ProviderData {
+pub fn priced(base_url: String) -> ProviderData {
     ProviderData { price: Some(PRICE), ..provider(base_url) }
 }
 
