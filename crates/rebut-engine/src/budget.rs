@@ -133,8 +133,9 @@ impl Spent {
 
 /// Whether a failed call may have been billed although nobody says so: by its class, or because an answer had begun.
 pub fn may_be_billed(fault: &Fault) -> bool {
-    use FaultKind::{Empty, Incomplete, InvalidReply, Network, Refused, Timeout, TooLarge};
-    fault.partial.is_some() || matches!(fault.kind, Empty | Incomplete | InvalidReply | Network | Refused | Timeout | TooLarge)
+    use FaultKind::{Empty, Incomplete, InvalidReply, Network, Refused, Timeout, TooLarge, Unreadable};
+    let by_class = matches!(fault.kind, Empty | Incomplete | InvalidReply | Network | Refused | Timeout | TooLarge | Unreadable);
+    by_class || fault.partial.is_some()
 }
 
 /// The books of one running debate.

@@ -246,6 +246,8 @@ pub enum FaultKind {
     Unreachable,
     /// The answer broke off, or its end is missing: it may have been paid for, and it is no answer.
     Incomplete,
+    /// A success whose content is no answer that could be read: it may have been paid for.
+    Unreadable,
     /// Money or quota is used up (402, spend limits): waiting does not help.
     Quota,
     /// The prompt is longer than the model reads.
@@ -281,7 +283,7 @@ impl FaultKind {
     pub fn remedy(self) -> Remedy {
         match self {
             Self::RateLimited | Self::Server | Self::Network | Self::Unreachable | Self::Empty | Self::Spared => Remedy::Retry,
-            Self::Timeout | Self::Incomplete => Remedy::RetryOnce,
+            Self::Timeout | Self::Incomplete | Self::Unreadable => Remedy::RetryOnce,
             Self::Quota | Self::Auth | Self::NotFound | Self::BadRequest | Self::TooLong | Self::TooLarge | Self::Unavailable => {
                 Remedy::Fallback
             }
@@ -303,6 +305,7 @@ impl FaultKind {
             Self::Network => "connection failed",
             Self::Unreachable => "no connection",
             Self::Incomplete => "answer broke off",
+            Self::Unreadable => "answer not readable",
             Self::Quota => "quota used up",
             Self::TooLong => "prompt too long",
             Self::Spared => "failing, not asked",

@@ -13,15 +13,30 @@ pub(super) struct Incoming<'a> {
     deadlines: &'a Deadlines,
     /// Whether any of it has come.
     begun: bool,
+    /// What came and was only looked at.
+    looked_at: Vec<u8>,
 }
 
 impl<'a> Incoming<'a> {
     pub fn new(caller: &'a Caller, response: Response, deadlines: &'a Deadlines) -> Self {
-        Self { caller, response, deadlines, begun: false }
+        Self { caller, response, deadlines, begun: false, looked_at: Vec::new() }
+    }
+
+    /// Whether it begins as server-sent events do, whatever its head calls it. Nothing of it is lost.
+    pub async fn begins_with_an_event(&mut self) -> Result<bool, Fault> {
+        let mut start = Vec::new();
+        while start.len() < FIELDS[1].len() && self.next(&mut start).await?.is_some() {}
+        self.looked_at = start;
+        Ok(FIELDS.iter().any(|field| self.looked_at.starts_with(field)))
     }
 
     /// Adds the next piece to `into`. Returns its length; `None` at the end.
     pub async fn next(&mut self, into: &mut Vec<u8>) -> Result<Option<usize>, Fault> {
+        if !self.looked_at.is_empty() {
+            let piece = std::mem::take(&mut self.looked_at);
+            into.extend_from_slice(&piece);
+            return Ok(Some(piece.len()));
+        }
         let (until, limit) = if self.begun { self.deadlines.next() } else { self.deadlines.first_piece() };
         match tokio::time::timeout_at(until, self.response.chunk()).await {
             Ok(Ok(Some(piece))) => {
@@ -77,6 +92,9 @@ impl<'a> Incoming<'a> {
         self.caller.fault(FaultKind::TooLarge, &format!("the answer is larger than {most} bytes"))
     }
 }
+
+/// What an event begins with, the longest last.
+const FIELDS: [&[u8]; 2] = [b"data:", b"event:"];
 
 /// How long the end of a finished stream is waited for.
 const ENDING: Duration = Duration::from_millis(200);

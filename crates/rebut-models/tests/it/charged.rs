@@ -27,6 +27,20 @@ const BROKEN: &[Row] = &[
     ("falls silent", || Behaviour::Stall("one two three".to_owned()), FaultKind::Incomplete),
 ];
 
+const SPOILT: &[Row] = &[
+    ("a page", || sent("text/html", "", b"<html>Sign in</html>"), FaultKind::Unreadable),
+    ("nonsense", || sent("application/json", "", b"\xff\xfe {"), FaultKind::Unreadable),
+    ("nothing", || sent("application/json", "", b""), FaultKind::Unreadable),
+    ("compressed", || sent("application/json", "gzip", &[0x1f, 0x8b, 8, 0]), FaultKind::Unreadable),
+    ("events of something else", || sent("text/event-stream", "", b"data: <html>\n\n"), FaultKind::Unreadable),
+];
+
+fn sent(kind: &str, encoding: &str, body: &[u8]) -> Behaviour {
+    let mut headers = vec![("content-type", kind.to_owned())];
+    headers.extend((!encoding.is_empty()).then(|| ("content-encoding", encoding.to_owned())));
+    Behaviour::Send { status: 200, headers, body: body.to_vec() }
+}
+
 /// Asks a streamed endpoint that does the same with every request, with that much to spend. Says how many requests it saw.
 async fn asked(wire: WireKind, (name, act, kind): &Row, cap: Option<f64>) -> usize {
     let act = *act;
@@ -52,9 +66,9 @@ async fn asked(wire: WireKind, (name, act, kind): &Row, cap: Option<f64>) -> usi
 }
 
 #[tokio::test]
-async fn a_stream_without_its_end_is_charged_as_held_on_every_wire() {
-    let every = ROWS.iter().flat_map(|wire| BROKEN.iter().map(move |row| (wire.wire, row)));
-    join_all(every.map(|(wire, row)| async move {
+async fn what_is_no_whole_answer_is_charged_as_held_on_every_wire() {
+    let rows = || BROKEN.iter().chain(SPOILT);
+    join_all(ROWS.iter().flat_map(|wire| rows().map(move |row| (wire.wire, row))).map(|(wire, row)| async move {
         assert_eq!((asked(wire, row, None).await, asked(wire, row, Some(ONE_CALL)).await), (2, 1), "{wire:?} {}", row.0);
     }))
     .await;

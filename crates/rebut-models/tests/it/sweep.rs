@@ -120,23 +120,6 @@ const ROWS: &[Row] = &[
     ("breaks off once", |n| if n == 0 { broken() } else { good() }, 2, None, 500),
     ("breaks off always", |_| broken(), 2, Some(FaultKind::Incomplete), 500),
     ("silent", |_| Behaviour::Hang, 2, Some(FaultKind::Timeout), 500),
-    (
-        "a page instead",
-        |n| {
-            if n < 2 {
-                Behaviour::Send {
-                    status: 200,
-                    headers: vec![("content-type", "text/html".to_owned())],
-                    body: b"<html>Sign in</html>".to_vec(),
-                }
-            } else {
-                good()
-            }
-        },
-        3,
-        None,
-        500,
-    ),
     ("says nothing", |_| Behaviour::Say(" ".to_owned()), 3, Some(FaultKind::Empty), 500),
     ("declines", |_| Behaviour::Give(Said { ending: Ended::Filtered, ..Said::text("") }), 1, Some(FaultKind::Refused), 0),
     ("prose, then an answer", |n| if n == 0 { Behaviour::Say("I would go for A.".to_owned()) } else { good() }, 2, None, 0),

@@ -255,10 +255,10 @@ async fn what_is_no_whole_answer_is_said_to_be_none() {
                 (FILTERED, FaultKind::Refused, "filter", Some("half")),
                 (THOUGHT, FaultKind::Empty, "only thinking", None),
                 (LIMITED, FaultKind::Empty, "raise max_tokens", None),
-                (PAGE, FaultKind::Server, "Log in", None),
-                (FOREIGN, FaultKind::Server, "the answer is no ", None),
+                (PAGE, FaultKind::Unreadable, "Log in", None),
+                (FOREIGN, FaultKind::Unreadable, "the answer is no ", None),
                 (LARGE, FaultKind::TooLarge, "larger than", None),
-                (PACKED, FaultKind::Server, "compressed", None),
+                (PACKED, FaultKind::Unreadable, "compressed", None),
             ];
             for (behaviour, kind, words, partial) in rows {
                 let fault = once(row, streamed, &mut Asking::new(), |_| {}, behaviour).await.fault(words);
@@ -287,6 +287,18 @@ async fn a_stream_without_its_end_is_evidence_and_no_answer() {
             assert_eq!(fault.partial.as_deref(), Some("one two [secret]"), "{:?}", row.wire);
             assert!("one two [secret]".starts_with(&shown), "{:?}: {shown}", row.wire);
             assert_eq!(fault.usage, None, "{:?}: what is counted on the way is not what is billed", row.wire);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_is_read_whatever_its_head_calls_it() {
+    for row in ROWS {
+        for streamed in [false, true] {
+            let tried = once(row, streamed, &mut Asking::new(), |_| {}, || Behaviour::Mislabelled("one two".to_owned())).await;
+            let answer = tried.result.unwrap_or_else(|fault| panic!("{:?} {streamed}: {fault}", row.wire));
+            assert_eq!((answer.text.as_str(), answer.usage.map(|usage| usage.output)), ("one two", Some(20)), "{:?}", row.wire);
+            assert_eq!(tried.shown, if streamed { "one two" } else { "" }, "{:?}", row.wire);
         }
     }
 }
