@@ -86,6 +86,13 @@ type Row = (&'static str, Act, usize, Option<FaultKind>, u64);
 const ROWS: &[Row] = &[
     ("limited, asks for 80 ms", |n| if n == 0 { failing(429, &[("retry-after-ms", "80")]) } else { good() }, 2, None, 80),
     ("limited, asks for a second", |n| if n == 0 { failing(429, &[("retry-after", "1")]) } else { good() }, 2, None, 1000),
+    (
+        "limited, asks for a date by nobody's clock",
+        |n| if n == 0 { failing(429, &[("retry-after", &in_three_seconds()), ("date", "unknown")]) } else { good() },
+        2,
+        None,
+        2000,
+    ),
     ("limited, asks for years", |_| failing(429, &[("retry-after", "1000000000")]), 1, Some(FaultKind::RateLimited), 0),
     ("limited, asks for the past", |n| if n == 0 { failing(429, &[("retry-after", "-5")]) } else { good() }, 2, None, 0),
     ("overloaded", |n| if n == 0 { failing(529, &[]) } else { good() }, 2, None, 500),
@@ -132,6 +139,12 @@ const ROWS: &[Row] = &[
         0,
     ),
 ];
+
+/// As HTTP writes dates, which knows whole seconds only.
+fn in_three_seconds() -> String {
+    let soon = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(3);
+    soon.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
+}
 
 fn broken() -> Behaviour {
     let whole = completion(GOOD);
