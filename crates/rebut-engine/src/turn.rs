@@ -401,11 +401,12 @@ fn say_if_it_asks_too_much(fault: &mut Fault, left: Duration) {
     }
 }
 
-/// How long to wait before the next attempt: what the provider asked for, else doubling from half a second; with jitter
+/// How long to wait before the next attempt: doubling from half a second, or longer where the provider asks for it; with jitter
 /// by seed and turn, so that those refused together do not come back together.
 fn backoff(attempt: u32, fault: &Fault, turn: &str, seed: u64) -> Duration {
-    let asked = fault.retry_after_ms.map(Duration::from_millis);
-    let base = asked.unwrap_or_else(|| Duration::from_millis(500) * 2u32.saturating_pow(attempt.saturating_sub(1)).min(64));
+    let asked = Duration::from_millis(fault.retry_after_ms.unwrap_or(0));
+    // Nobody who fails is asked again at once, whatever it says: it may say "0" for ever.
+    let base = asked.max(Duration::from_millis(500) * 2u32.saturating_pow(attempt.saturating_sub(1)).min(64));
     let mut key = seed.to_le_bytes().to_vec();
     key.extend_from_slice(&attempt.to_le_bytes());
     key.extend_from_slice(turn.as_bytes());

@@ -94,7 +94,8 @@ const ROWS: &[Row] = &[
         2000,
     ),
     ("limited, asks for years", |_| failing(429, &[("retry-after", "1000000000")]), 1, Some(FaultKind::RateLimited), 0),
-    ("limited, asks for the past", |n| if n == 0 { failing(429, &[("retry-after", "-5")]) } else { good() }, 2, None, 0),
+    ("limited, asks for the past", |n| if n == 0 { failing(429, &[("retry-after", "-5")]) } else { good() }, 2, None, 500),
+    ("limited, asks for no time at all", |n| if n == 0 { failing(429, &[("retry-after", "0")]) } else { good() }, 2, None, 500),
     ("overloaded", |n| if n == 0 { failing(529, &[]) } else { good() }, 2, None, 500),
     (
         "nothing left to spend",
