@@ -208,12 +208,25 @@ pub struct Fault {
     #[serde(skip)]
     #[schemars(skip)]
     pub headroom: Option<Box<Headroom>>,
+    /// Whom it meets again, whatever is asked of them: they are left alone for the rest of the run.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub bars: Option<Bars>,
+}
+
+/// Who is of no use for the rest of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bars {
+    /// The model that was asked.
+    Model,
+    /// Every model of its provider.
+    Provider,
 }
 
 impl Fault {
     /// A fault of that class.
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after_ms: None, usage: None, partial: None, headroom: None }
+        Self { kind, message: message.into(), retry_after_ms: None, usage: None, partial: None, headroom: None, bars: None }
     }
 }
 

@@ -295,6 +295,10 @@ impl<'a> Exchange<'a> {
         {
             return Err(Halt::Broken(fault.message.clone()));
         }
+        if let Err(fault) = &result {
+            // Before its place is free for the next, who would be told the same.
+            debate.barred.note(&attempt.model, fault);
+        }
         let (leave, hold) = self.begun.take().map_or((None, None), |begun| (begun.leave, begun.hold));
         if let Some(leave) = leave {
             leave.ended(&result);

@@ -86,7 +86,7 @@ impl<'a> Exchange<'a> {
     /// Why nothing can be sent to that model at all.
     fn unsent(&self, attempt: &Attempt) -> Option<Fault> {
         let in_replay = self.debate.recording.as_ref().and_then(|recording| recording.unsent(&self.turn, attempt.number).cloned());
-        in_replay.or_else(|| match self.debate.model(&attempt.model) {
+        in_replay.or_else(|| self.debate.barred.why(&attempt.model)).or_else(|| match self.debate.model(&attempt.model) {
             Ok(model) => model.hindrance(&self.turn, self.agent),
             Err(fault) => Some(fault),
         })

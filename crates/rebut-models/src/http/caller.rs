@@ -137,7 +137,7 @@ impl Caller {
         };
         // The hint comes last but must survive the cut.
         let what = self.shown(&format!("{status} {name}: {}", reported.message));
-        Fault::new(kind, format!("{provider}: {what}{}", self.blanked(hint)))
+        Fault { bars: reported.bars(status), ..Fault::new(kind, format!("{provider}: {what}{}", self.blanked(hint))) }
     }
 
     /// A fault whose message names the provider and is safe to show.

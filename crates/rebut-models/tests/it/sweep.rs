@@ -187,6 +187,38 @@ async fn one_refusal_holds_back_everybody_at_that_provider() {
 }
 
 #[tokio::test]
+async fn whoever_has_a_wrong_key_or_no_money_is_asked_once_in_a_run() {
+    /// What it refuses to the model `m`, which models the judges have, how many requests a run makes, and how many judges answer.
+    type Case = (&'static str, Act, &'static [&'static str], usize, usize);
+    let rows: &[Case] = &[
+        ("wrong key", |_| failing(401, &[]), &["p:m", "p:m", "p:m"], 1, 0),
+        ("wrong key, for every model of the provider", |_| failing(401, &[]), &["p:m", "p:n", "q:m"], 2, 1),
+        ("wrong key, in other words", |_| refused(400, &[], json!({"error": {"status": "API_KEY_INVALID"}})), &["p:m", "p:n"], 1, 0),
+        ("one model forbidden", |_| failing(403, &[]), &["p:m", "p:m", "p:n"], 2, 1),
+        ("nothing left to spend", |_| refused(429, &[], json!({"error": {"code": "insufficient_quota"}})), &["p:m", "p:m", "p:n"], 2, 1),
+        ("a passing failure", |_| failing(400, &[]), &["p:m", "p:m", "p:m"], 3, 0),
+    ];
+    join_all(rows.iter().map(|(name, act, models, requests, answers)| async move {
+        let refuse = move |number, seen: &Seen| if seen.json()["model"] == "m" { act(number) } else { good() };
+        let (server, other) = (ModelServer::start(refuse).await.expect("a port"), ModelServer::start(|_, _| good()).await.expect("a port"));
+        let one_at_a_time = Some(Allowance { concurrency: Some(1), ..Allowance::default() });
+        let data = ProviderData { allowance: one_at_a_time, ..provider(server.base_url()) };
+        let desk = desk([("p".to_owned(), data), ("q".to_owned(), provider(other.base_url()))].into());
+        // The second run asks again: the key may be another, the account may be filled.
+        for run_number in 1..=2 {
+            let judges = models.iter().enumerate().map(|(number, model)| judge(&format!("j{number}"), model)).collect();
+            let (outcome, records) = run(&desk, start(judges, THREE_TRIES())).await;
+            let seen = server.seen().len() + other.seen().len();
+            assert_eq!((seen, attempts(&records)), (requests * run_number, *requests), "{name}: {:?}", outcome.degraded);
+            assert_eq!(models.len() - outcome.degraded.len(), *answers, "{name}: {:?}", outcome.degraded);
+            let kinds: Vec<FaultKind> = outcome.degraded.iter().map(|absence| absence.reason).collect();
+            assert!(kinds.windows(2).all(|two| two[0] == two[1]), "{name}: all are missing for the same reason: {kinds:?}");
+        }
+    }))
+    .await;
+}
+
+#[tokio::test]
 async fn tokens_per_minute_hold_also_where_nothing_is_capped() {
     let server = ModelServer::start(|_, _| good()).await.expect("a port");
     let allowance = Allowance { tokens_per_minute: Some(8000), ..Allowance::default() };
