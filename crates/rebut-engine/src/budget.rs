@@ -184,6 +184,11 @@ impl Hold<'_> {
         self.state = Held::Sent;
     }
 
+    /// The call never left, although it was about to: it counts as none.
+    pub fn give_back(mut self) {
+        self.state = Held::Before;
+    }
+
     /// The call ended.
     pub fn settle(mut self, used: Option<Amount>, may_be_billed: bool) {
         self.state = Held::Settled;

@@ -257,6 +257,8 @@ pub enum FaultKind {
     Network,
     /// No connection could be made: nothing was sent.
     Unreachable,
+    /// No secure connection could be made, for the certificate or what is spoken there: nothing was sent, and waiting does not help.
+    Insecure,
     /// The answer broke off, or its end is missing: it may have been paid for, and it is no answer.
     Incomplete,
     /// A success whose content is no answer that could be read: it may have been paid for.
@@ -297,9 +299,8 @@ impl FaultKind {
         match self {
             Self::RateLimited | Self::Server | Self::Network | Self::Unreachable | Self::Empty | Self::Spared => Remedy::Retry,
             Self::Timeout | Self::Incomplete | Self::Unreadable => Remedy::RetryOnce,
-            Self::Quota | Self::Auth | Self::NotFound | Self::BadRequest | Self::TooLong | Self::TooLarge | Self::Unavailable => {
-                Remedy::Fallback
-            }
+            Self::Quota | Self::Auth | Self::NotFound | Self::BadRequest => Remedy::Fallback,
+            Self::TooLong | Self::TooLarge | Self::Unavailable | Self::Insecure => Remedy::Fallback,
             Self::Refused | Self::InvalidReply | Self::ContextChanged | Self::Unrecorded | Self::NotSent => Remedy::Skip,
         }
     }
@@ -307,6 +308,11 @@ impl FaultKind {
     /// Whether asking the same model again may help.
     pub fn is_passing(self) -> bool {
         matches!(self.remedy(), Remedy::Retry | Remedy::RetryOnce)
+    }
+
+    /// Whether a call that was begun ended before anything of it could leave: it counts as none.
+    pub fn is_before_sending(self) -> bool {
+        matches!(self, Self::Unreachable | Self::Insecure)
     }
 
     /// In words, as `degraded` lists show it.
@@ -317,6 +323,7 @@ impl FaultKind {
             Self::Server => "provider failed",
             Self::Network => "connection failed",
             Self::Unreachable => "no connection",
+            Self::Insecure => "no secure connection",
             Self::Incomplete => "answer broke off",
             Self::Unreadable => "answer not readable",
             Self::Quota => "quota used up",

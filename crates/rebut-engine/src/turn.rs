@@ -76,9 +76,10 @@ struct Attempt {
     failed_here: u32,
 }
 
-/// An attempt that brought no answer, and whether anything was sent at all.
+/// An attempt that brought no answer: whether it was begun, and whether anything was sent at all.
 struct Failure {
     fault: Fault,
+    begun: bool,
     sent: bool,
 }
 
@@ -169,10 +170,11 @@ impl<'a> Exchange<'a> {
             };
             let asked = Instant::now();
             let failure = match ready {
-                Err(fault) => Failure { fault, sent: false },
+                Err(fault) => Failure { fault, begun: false, sent: false },
                 Ok(()) => match self.ask(&attempt, time.left(), fits).await? {
                     Ok(answer) => return Box::pin(self.complete(&attempt, answer, asked.elapsed())).await.map(Ok),
-                    Err(fault) => Failure { fault, sent: true },
+                    // Journals of before count calls that never left, and are replayed so.
+                    Err(fault) => Failure { begun: true, sent: self.debate.recording.is_some() || !fault.kind.is_before_sending(), fault },
                 },
             };
             attempt = match Box::pin(self.go_on(&attempt, failure, &mut time)).await? {
@@ -215,7 +217,7 @@ impl<'a> Exchange<'a> {
         }
         let tries = match fault.kind.remedy() {
             Remedy::Skip => return Next::GiveUp,
-            _ if !failure.sent => 0,
+            _ if !failure.begun => 0,
             Remedy::Retry => debate.limits.attempts,
             Remedy::RetryOnce => debate.limits.attempts.min(2),
             Remedy::Fallback => 1,
@@ -304,7 +306,12 @@ impl<'a> Exchange<'a> {
             leave.ended(&result);
         }
         let result = self.priced(&attempt.model, self.taken(result));
+        let never_left = result.as_ref().is_err_and(|fault| fault.kind.is_before_sending());
         if let Some(hold) = hold {
+            if never_left {
+                hold.give_back();
+                return Ok(result);
+            }
             let used = match &result {
                 Ok(answer) => answer.usage.as_ref(),
                 Err(fault) => fault.usage.as_deref(),

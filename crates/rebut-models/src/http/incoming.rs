@@ -102,6 +102,7 @@ const ENDING: Duration = Duration::from_millis(200);
 /// When waiting ends.
 pub(super) struct Deadlines {
     total: (Instant, Duration),
+    connect: Instant,
     first_byte: (Instant, Duration),
     idle: Duration,
 }
@@ -113,13 +114,14 @@ impl Deadlines {
         // Whoever asks stops listening when the time is over. A moment before, what came can still be handed over as evidence.
         let total = time_left.saturating_sub((time_left / 20).min(HANDING_OVER));
         let at = |after: Duration| (now + after.min(FOREVER), after);
-        Self { total: at(total), first_byte: at(timeouts.first_byte()), idle: timeouts.idle() }
+        Self { total: at(total), connect: at(timeouts.connect()).0, first_byte: at(timeouts.first_byte()), idle: timeouts.idle() }
     }
 
     /// Until something has come. Nothing when the whole time is over first: whoever asks watches that, and there is no
-    /// evidence to hand over yet, so that most calls need no timer of their own.
+    /// evidence to hand over yet, so that most calls need no timer of their own. Unless it is over while there may be no
+    /// connection yet: only we can tell that nothing has left.
     pub fn first(&self) -> Option<(Instant, Limit)> {
-        (self.first_byte.0 < self.total.0).then_some((self.first_byte.0, Limit::FirstByte(self.first_byte.1)))
+        (self.first_byte.0 < self.total.0 || self.total.0 <= self.connect).then(|| self.first_piece())
     }
 
     /// Until the first piece behind the head has come.

@@ -15,6 +15,7 @@ use rebut_models::{ProviderData, Registry, http::Timeouts};
 use rebut_testkit::model_server::{Behaviour, Ending as Ended, ModelServer, Said, Seen, completion};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::net::TcpListener;
 
 pub const GOOD: &str = r#"{"option":"A","confidence":0.9,"summary":"Simple.","claims":["It is simple."],"flips_if":"it were not"}"#;
 
@@ -254,18 +255,38 @@ pub fn priced(base_url: String) -> ProviderData {
 }
 
 #[tokio::test]
-async fn a_connection_that_was_never_made_costs_nothing() {
-    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
-    let nobody = format!("http://{}/v1", listener.local_addr().expect("an address"));
-    drop(listener);
-    let desk = desk([("p".to_owned(), priced(nobody))].into());
-    // Room for little more than one call at its most: were the first one charged, there would be none for the second.
-    let limits = Limits { attempts: 2, caps: Caps { cost_usd: Some(0.09), ..Caps::default() }, ..THREE_TRIES() };
-    let (id, outcome) = desk.run(start(vec![judge("risk", "p:m")], limits)).await.expect("it runs");
-    assert_eq!(outcome.outcome, Ending::NoQuorum, "{}", outcome.summary);
-    assert_eq!(outcome.degraded[0].reason, FaultKind::Unreachable, "{:?}", outcome.degraded);
-    let spent = desk.view(id).await.expect("a view").spent();
-    assert_eq!((spent.calls, spent.answers, spent.unknown_calls, spent.cost_usd), (2, 0, 0, Some(0.0)));
+async fn a_connection_that_was_never_made_is_no_call_and_costs_nothing() {
+    let server = ModelServer::start(|_, _| good()).await.expect("a port");
+    let closed = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let nobody = format!("http://{}/v1", closed.local_addr().expect("an address"));
+    drop(closed);
+    // Connections are made by the system, and nobody ever answers on them.
+    let silent = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let rows = [
+        ("nobody listens", nobody, 2, FaultKind::Unreachable),
+        ("no secure connection is spoken there", server.base_url().replace("http:", "https:"), 1, FaultKind::Insecure),
+        ("no secure connection in time", format!("https://{}/v1", silent.local_addr().expect("an address")), 1, FaultKind::Unreachable),
+    ];
+    join_all(rows.into_iter().map(|(name, base_url, tries, kind)| async move {
+        let desk = desk([("p".to_owned(), ProviderData { timeouts: None, ..priced(base_url) })].into());
+        // Room for little more than one call at its most: were the first one charged or counted, there would be none for the second.
+        let caps = Caps { cost_usd: Some(0.09), calls: Some(1), ..Caps::default() };
+        let (id, outcome) = desk
+            .run(start(vec![judge("risk", "p:m")], Limits { attempts: 2, turn_seconds: 2, caps, ..Limits::default() }))
+            .await
+            .expect("it runs");
+        assert_eq!(outcome.outcome, Ending::NoQuorum, "{name}: {}", outcome.summary);
+        assert_eq!(outcome.degraded[0].reason, kind, "{name}: {:?}", outcome.degraded);
+        let spent = desk.view(id).await.expect("a view").spent();
+        assert_eq!((spent.calls, spent.answers, spent.unknown_calls, spent.cost_usd), (0, 0, 0, Some(0.0)), "{name}");
+        let records = desk.records(id).await.expect("a journal");
+        let unsent = records.iter().filter(|record| matches!(record.event(), Ok(Some(Event::TurnFailed(failed))) if failed.unsent));
+        assert_eq!((attempts(&records), unsent.count()), (tries, tries), "{name}: what was begun is taken back");
+        let replayed = desk.replay(id).await.expect("a replay");
+        assert!(replayed.identical, "{name}: {:?}\n{}", replayed.outcome, replayed.transcript);
+    }))
+    .await;
+    assert_eq!(server.seen().len(), 0);
 }
 
 #[tokio::test]
