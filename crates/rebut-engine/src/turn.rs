@@ -10,7 +10,7 @@ use crate::{
     event::{Event, TurnCompleted, TurnFailed},
     family::is_person,
     journal::{Commit, Entry, RecordedTurn},
-    model::{Answer, Fault, FaultKind, Fits, Remedy, Request, Usage},
+    model::{Answer, Fault, FaultKind, Finish, Fits, Remedy, Request, Usage},
     outcome::Absence,
     prompt::{Prompt, Template},
     record::Hash,
@@ -83,6 +83,25 @@ struct Failure {
     sent: bool,
 }
 
+/// What is wrong with a reply, for the model that is asked once more and for whoever reads the result.
+struct Unusable {
+    told: String,
+    shown: String,
+}
+
+impl Unusable {
+    /// A text that was cut is wrong wherever it ends: what helps is a shorter one, or more room.
+    fn new(reply: &TurnCompleted, problem: String) -> Self {
+        match reply.finish {
+            Finish::Complete => Self { told: problem.clone(), shown: problem },
+            Finish::Length => Self {
+                told: "It was cut off at the limit of its length, before it was complete. Write less: keep every text short.".to_owned(),
+                shown: "the answer was cut off at its token limit; raise max_tokens of this agent".to_owned(),
+            },
+        }
+    }
+}
+
 /// What follows a failed attempt.
 enum Next {
     Retry(Duration),
@@ -121,7 +140,7 @@ impl<'a> Exchange<'a> {
         self.debate.note_answer(agent, &first);
         let problem = match extract(&first.text, check) {
             Ok(found) => return Ok(Ok(Said { agent: agent.name.clone(), turn, reply: found.reply })),
-            Err(problem) => problem,
+            Err(problem) => Unusable::new(&first, problem),
         };
         // Boxed: few turns need it, and the others should not carry its room while they wait.
         Ok(match Box::pin(self.clarify(check, &first.text, &problem)).await? {
@@ -131,10 +150,10 @@ impl<'a> Exchange<'a> {
     }
 
     /// Asks once more after an unusable reply. What is still wrong then is returned in words.
-    async fn clarify<R: Reply>(&mut self, check: &Check<'static, R>, answer: &str, problem: &str) -> Result<Result<R, String>, Halt> {
+    async fn clarify<R: Reply>(&mut self, check: &Check<'static, R>, answer: &str, problem: &Unusable) -> Result<Result<R, String>, Halt> {
         let (debate, turn) = (self.debate, format!("{}/clarify", self.turn).into());
         let begun = answer.chars().take(2000).collect::<String>();
-        let more = Clarify { error: problem, answer: &begun }.render(debate.fence());
+        let more = Clarify { error: &problem.told, answer: &begun }.render(debate.fence());
         let prompt = self.told.prompt(self.agent).followed_by(&more);
         let mut exchange = Exchange::new(debate, self.step, self.agent, turn, Told::Held(&prompt), self.schema)?;
         if !exchange.is_over() {
@@ -146,9 +165,9 @@ impl<'a> Exchange<'a> {
         Ok(match exchange.reply(&|text| fits(text, most, check)).await? {
             Ok(reply) => {
                 debate.note_answer(self.agent, &reply);
-                extract(&reply.text, check).map(|found| found.reply)
+                extract(&reply.text, check).map(|found| found.reply).map_err(|problem| Unusable::new(&reply, problem).shown)
             }
-            Err(fault) => Err(format!("{problem}; then, asked to clarify: {fault}")),
+            Err(fault) => Err(format!("{}; then, asked to clarify: {fault}", problem.shown)),
         })
     }
 

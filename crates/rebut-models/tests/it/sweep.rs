@@ -173,6 +173,22 @@ async fn every_class_of_fault_makes_the_requests_it_should() {
 }
 
 #[tokio::test]
+async fn an_answer_cut_at_its_limit_is_said_to_be_so_to_everybody() {
+    let cut = || Behaviour::Give(Said { ending: Ended::Length, ..Said::text("{\"option\": \"A\", \"summ") });
+    for (name, mends, missing) in [("for ever", false, Some(FaultKind::InvalidReply)), ("once", true, None)] {
+        let server = ModelServer::start(move |number, _: &Seen| if number == 1 && mends { good() } else { cut() }).await.expect("a port");
+        let desk = desk([("p".to_owned(), provider(server.base_url()))].into());
+        let (outcome, _) = run(&desk, start(vec![judge("risk", "p:m")], THREE_TRIES())).await;
+        let [_, clarification] = &server.seen()[..] else { panic!("{name}: asked once more") };
+        assert!(clarification.body.contains("cut off at the limit of its length") && clarification.body.contains("Write less"), "{name}");
+        assert!(!clarification.body.contains("EOF"), "{name}: where the parser stopped helps nobody");
+        assert_eq!(outcome.degraded.first().map(|absence| absence.reason), missing, "{name}");
+        let words = outcome.degraded.first().map(|absence| absence.detail.clone()).unwrap_or_default();
+        assert_eq!(words.contains("cut off at its token limit; raise max_tokens"), missing.is_some(), "{name}: {words}");
+    }
+}
+
+#[tokio::test]
 async fn one_refusal_holds_back_everybody_at_that_provider() {
     let server = ModelServer::start(|number, _| if number == 0 { failing(429, &[("retry-after-ms", "300")]) } else { good() });
     let server = server.await.expect("a port");
