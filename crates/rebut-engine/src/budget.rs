@@ -5,7 +5,7 @@ use crate::{
     agent::Agent,
     event::Limits,
     gating::LONGEST_GATE,
-    model::{FaultKind, Price, Usage},
+    model::{Fault, FaultKind, Price, Usage},
     outcome::{Limit, LimitMet},
     prompt::Prompt,
     reply::Schema,
@@ -131,10 +131,11 @@ impl Spent {
     }
 }
 
-/// Whether a failed call may have been billed although nobody says so.
-pub fn may_be_billed(kind: FaultKind) -> bool {
-    use FaultKind::{Empty, Incomplete, InvalidReply, Network, Refused, Timeout, TooLarge};
-    matches!(kind, Empty | Incomplete | InvalidReply | Network | Refused | Timeout | TooLarge)
+/// Whether a failed call may have been billed although nobody says so: by its class, or because an answer had begun.
+pub fn may_be_billed(fault: &Fault) -> bool {
+    use FaultKind::{Empty, Incomplete, InvalidReply, Network, Refused, Timeout, TooLarge, Unreadable};
+    let by_class = matches!(fault.kind, Empty | Incomplete | InvalidReply | Network | Refused | Timeout | TooLarge | Unreadable);
+    by_class || fault.partial.is_some()
 }
 
 /// The books of one running debate.
@@ -181,6 +182,11 @@ impl Hold<'_> {
     /// The call leaves.
     pub fn sent(&mut self) {
         self.state = Held::Sent;
+    }
+
+    /// The call never left, although it was about to: it counts as none.
+    pub fn give_back(mut self) {
+        self.state = Held::Before;
     }
 
     /// The call ended.

@@ -4,6 +4,7 @@
 use crate::{
     DebateId,
     agent::Agent,
+    barred::Barred,
     budget::Budget,
     clock::Clock,
     error::Halt,
@@ -43,6 +44,7 @@ pub struct Debate {
     pub(crate) scrubber: Arc<Scrubber>,
     pub(crate) sandbox: Arc<dyn Sandbox>,
     pub(crate) lanes: Arc<Lanes>,
+    pub(crate) barred: Barred,
     /// The limits in force: the pinned ones, or those of the last resume.
     pub(crate) limits: Limits,
     pub(crate) budget: Budget,

@@ -9,7 +9,7 @@ use crate::{
     facts::{
         CodeRecorded, ConflictsFound, LessonRecorded, MergeRecorded, PersonaRecorded, ReflectionRecorded, Ruling, ScoreAdjusted, ToolCalled,
     },
-    model::{Fault, Finish, Usage},
+    model::{Fault, FaultKind, Finish, Usage},
     outcome::{Absence, Ending, Outcome},
     record::{Hash, Record},
     running::{RunCompleted, RunStarted},
@@ -255,6 +255,14 @@ pub struct TurnFailed {
     /// Who is asked next, where that is somebody else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<Arc<str>>,
+}
+
+impl TurnFailed {
+    /// Whether it takes back a call that is on record as begun: no connection could be made. Journals of before also hold calls to those
+    /// who were spared.
+    pub fn takes_back_its_call(&self) -> bool {
+        self.fault.kind.is_before_sending() || self.fault.kind == FaultKind::Spared && !self.unsent
+    }
 }
 
 /// A reply arrived.

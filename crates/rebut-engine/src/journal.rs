@@ -9,7 +9,7 @@ use crate::{
     desk::Ears,
     error::{Halt, TooLate},
     event::{Event, GateDecided, GateOpened, HumanAnswered, HumanCancelled, HumanNoted, Limits, Started, TurnCompleted, TurnFailed},
-    model::{Fault, FaultKind},
+    model::Fault,
     outcome::Outcome,
     projection::Projection,
     record::{Hash, Place, Record},
@@ -538,14 +538,12 @@ impl Memory {
     }
 
     fn absorb_failure(&mut self, failed: TurnFailed) {
+        let takes_back = failed.takes_back_its_call();
         let turn = self.turns.entry(failed.turn).or_default();
-        let lost = std::mem::replace(&mut turn.in_flight, false) && failed.unsent;
+        let lost = std::mem::replace(&mut turn.in_flight, false) && failed.unsent && !takes_back;
         let used = failed.fault.usage.as_deref().map(|usage| Amount::of(usage, None));
-        self.spent.charge(turn.held.take().unwrap_or_default(), used, lost || may_be_billed(failed.fault.kind));
-        // Journals of before hold spared attempts as calls.
-        if failed.fault.kind == FaultKind::Spared && !failed.unsent {
-            self.spent.calls = self.spent.calls.saturating_sub(1);
-        }
+        self.spent.charge(turn.held.take().unwrap_or_default(), used, lost || may_be_billed(&failed.fault));
+        self.spent.calls = self.spent.calls.saturating_sub(takes_back.into());
         if !failed.unsent {
             turn.failed = turn.failed.max(failed.attempt);
         }

@@ -244,7 +244,8 @@ pub fn provider_of(model: &str) -> &str {
 
 /// Whether a fault says something about the provider rather than about what was asked of it.
 fn is_the_providers(kind: FaultKind) -> bool {
-    matches!(kind, FaultKind::Server | FaultKind::Network | FaultKind::Unreachable | FaultKind::Timeout | FaultKind::Incomplete)
+    use FaultKind::{Incomplete, Insecure, Network, Server, Timeout, Unreachable, Unreadable};
+    matches!(kind, Server | Network | Unreachable | Insecure | Timeout | Incomplete | Unreadable)
 }
 
 /// A provider that says nothing is left is not asked before its window begins anew.

@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod audit;
+mod barred;
 pub mod budget;
 pub mod clean;
 pub mod clock;

@@ -201,19 +201,32 @@ pub struct Fault {
     /// What the failed attempt used, where the provider said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Box<Usage>>,
-    /// What came before it broke off: evidence, never an answer. Bounded.
+    /// What came before it broke off: evidence, never an answer. Bounded; empty where an answer had begun without any text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<String>,
     /// What the provider said is left of its limits.
     #[serde(skip)]
     #[schemars(skip)]
     pub headroom: Option<Box<Headroom>>,
+    /// Whom it meets again, whatever is asked of them: they are left alone for the rest of the run.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub bars: Option<Bars>,
+}
+
+/// Who is of no use for the rest of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bars {
+    /// The model that was asked.
+    Model,
+    /// Every model of its provider.
+    Provider,
 }
 
 impl Fault {
     /// A fault of that class.
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after_ms: None, usage: None, partial: None, headroom: None }
+        Self { kind, message: message.into(), retry_after_ms: None, usage: None, partial: None, headroom: None, bars: None }
     }
 }
 
@@ -244,8 +257,12 @@ pub enum FaultKind {
     Network,
     /// No connection could be made: nothing was sent.
     Unreachable,
+    /// No secure connection could be made, for the certificate or what is spoken there: nothing was sent, and waiting does not help.
+    Insecure,
     /// The answer broke off, or its end is missing: it may have been paid for, and it is no answer.
     Incomplete,
+    /// A success whose content is no answer that could be read: it may have been paid for.
+    Unreadable,
     /// Money or quota is used up (402, spend limits): waiting does not help.
     Quota,
     /// The prompt is longer than the model reads.
@@ -281,10 +298,9 @@ impl FaultKind {
     pub fn remedy(self) -> Remedy {
         match self {
             Self::RateLimited | Self::Server | Self::Network | Self::Unreachable | Self::Empty | Self::Spared => Remedy::Retry,
-            Self::Timeout | Self::Incomplete => Remedy::RetryOnce,
-            Self::Quota | Self::Auth | Self::NotFound | Self::BadRequest | Self::TooLong | Self::TooLarge | Self::Unavailable => {
-                Remedy::Fallback
-            }
+            Self::Timeout | Self::Incomplete | Self::Unreadable => Remedy::RetryOnce,
+            Self::Quota | Self::Auth | Self::NotFound | Self::BadRequest => Remedy::Fallback,
+            Self::TooLong | Self::TooLarge | Self::Unavailable | Self::Insecure => Remedy::Fallback,
             Self::Refused | Self::InvalidReply | Self::ContextChanged | Self::Unrecorded | Self::NotSent => Remedy::Skip,
         }
     }
@@ -292,6 +308,11 @@ impl FaultKind {
     /// Whether asking the same model again may help.
     pub fn is_passing(self) -> bool {
         matches!(self.remedy(), Remedy::Retry | Remedy::RetryOnce)
+    }
+
+    /// Whether a call that was begun ended before anything of it could leave: it counts as none.
+    pub fn is_before_sending(self) -> bool {
+        matches!(self, Self::Unreachable | Self::Insecure)
     }
 
     /// In words, as `degraded` lists show it.
@@ -302,7 +323,9 @@ impl FaultKind {
             Self::Server => "provider failed",
             Self::Network => "connection failed",
             Self::Unreachable => "no connection",
+            Self::Insecure => "no secure connection",
             Self::Incomplete => "answer broke off",
+            Self::Unreadable => "answer not readable",
             Self::Quota => "quota used up",
             Self::TooLong => "prompt too long",
             Self::Spared => "failing, not asked",

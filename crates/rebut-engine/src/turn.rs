@@ -10,7 +10,7 @@ use crate::{
     event::{Event, TurnCompleted, TurnFailed},
     family::is_person,
     journal::{Commit, Entry, RecordedTurn},
-    model::{Answer, Fault, FaultKind, Fits, Remedy, Request, Usage},
+    model::{Answer, Fault, FaultKind, Finish, Fits, Remedy, Request, Usage},
     outcome::Absence,
     prompt::{Prompt, Template},
     record::Hash,
@@ -76,10 +76,30 @@ struct Attempt {
     failed_here: u32,
 }
 
-/// An attempt that brought no answer, and whether anything was sent at all.
+/// An attempt that brought no answer: whether it was begun, and whether anything was sent at all.
 struct Failure {
     fault: Fault,
+    begun: bool,
     sent: bool,
+}
+
+/// What is wrong with a reply, for the model that is asked once more and for whoever reads the result.
+struct Unusable {
+    told: String,
+    shown: String,
+}
+
+impl Unusable {
+    /// A text that was cut is wrong wherever it ends: what helps is a shorter one, or more room.
+    fn new(reply: &TurnCompleted, problem: String) -> Self {
+        match reply.finish {
+            Finish::Complete => Self { told: problem.clone(), shown: problem },
+            Finish::Length => Self {
+                told: "It was cut off at the limit of its length, before it was complete. Write less: keep every text short.".to_owned(),
+                shown: "the answer was cut off at its token limit; raise max_tokens of this agent".to_owned(),
+            },
+        }
+    }
 }
 
 /// What follows a failed attempt.
@@ -120,7 +140,7 @@ impl<'a> Exchange<'a> {
         self.debate.note_answer(agent, &first);
         let problem = match extract(&first.text, check) {
             Ok(found) => return Ok(Ok(Said { agent: agent.name.clone(), turn, reply: found.reply })),
-            Err(problem) => problem,
+            Err(problem) => Unusable::new(&first, problem),
         };
         // Boxed: few turns need it, and the others should not carry its room while they wait.
         Ok(match Box::pin(self.clarify(check, &first.text, &problem)).await? {
@@ -130,10 +150,10 @@ impl<'a> Exchange<'a> {
     }
 
     /// Asks once more after an unusable reply. What is still wrong then is returned in words.
-    async fn clarify<R: Reply>(&mut self, check: &Check<'static, R>, answer: &str, problem: &str) -> Result<Result<R, String>, Halt> {
+    async fn clarify<R: Reply>(&mut self, check: &Check<'static, R>, answer: &str, problem: &Unusable) -> Result<Result<R, String>, Halt> {
         let (debate, turn) = (self.debate, format!("{}/clarify", self.turn).into());
         let begun = answer.chars().take(2000).collect::<String>();
-        let more = Clarify { error: problem, answer: &begun }.render(debate.fence());
+        let more = Clarify { error: &problem.told, answer: &begun }.render(debate.fence());
         let prompt = self.told.prompt(self.agent).followed_by(&more);
         let mut exchange = Exchange::new(debate, self.step, self.agent, turn, Told::Held(&prompt), self.schema)?;
         if !exchange.is_over() {
@@ -145,9 +165,9 @@ impl<'a> Exchange<'a> {
         Ok(match exchange.reply(&|text| fits(text, most, check)).await? {
             Ok(reply) => {
                 debate.note_answer(self.agent, &reply);
-                extract(&reply.text, check).map(|found| found.reply)
+                extract(&reply.text, check).map(|found| found.reply).map_err(|problem| Unusable::new(&reply, problem).shown)
             }
-            Err(fault) => Err(format!("{problem}; then, asked to clarify: {fault}")),
+            Err(fault) => Err(format!("{}; then, asked to clarify: {fault}", problem.shown)),
         })
     }
 
@@ -169,10 +189,11 @@ impl<'a> Exchange<'a> {
             };
             let asked = Instant::now();
             let failure = match ready {
-                Err(fault) => Failure { fault, sent: false },
+                Err(fault) => Failure { fault, begun: false, sent: false },
                 Ok(()) => match self.ask(&attempt, time.left(), fits).await? {
                     Ok(answer) => return Box::pin(self.complete(&attempt, answer, asked.elapsed())).await.map(Ok),
-                    Err(fault) => Failure { fault, sent: true },
+                    // Journals of before count calls that never left, and are replayed so.
+                    Err(fault) => Failure { begun: true, sent: self.debate.recording.is_some() || !fault.kind.is_before_sending(), fault },
                 },
             };
             attempt = match Box::pin(self.go_on(&attempt, failure, &mut time)).await? {
@@ -215,7 +236,7 @@ impl<'a> Exchange<'a> {
         }
         let tries = match fault.kind.remedy() {
             Remedy::Skip => return Next::GiveUp,
-            _ if !failure.sent => 0,
+            _ if !failure.begun => 0,
             Remedy::Retry => debate.limits.attempts,
             Remedy::RetryOnce => debate.limits.attempts.min(2),
             Remedy::Fallback => 1,
@@ -295,17 +316,26 @@ impl<'a> Exchange<'a> {
         {
             return Err(Halt::Broken(fault.message.clone()));
         }
+        if let Err(fault) = &result {
+            // Before its place is free for the next, who would be told the same.
+            debate.barred.note(&attempt.model, fault);
+        }
         let (leave, hold) = self.begun.take().map_or((None, None), |begun| (begun.leave, begun.hold));
         if let Some(leave) = leave {
             leave.ended(&result);
         }
         let result = self.priced(&attempt.model, self.taken(result));
+        let never_left = result.as_ref().is_err_and(|fault| fault.kind.is_before_sending());
         if let Some(hold) = hold {
+            if never_left {
+                hold.give_back();
+                return Ok(result);
+            }
             let used = match &result {
                 Ok(answer) => answer.usage.as_ref(),
                 Err(fault) => fault.usage.as_deref(),
             };
-            let billed = result.as_ref().map_or_else(|fault| may_be_billed(fault.kind), |_| true);
+            let billed = result.as_ref().map_or_else(may_be_billed, |_| true);
             hold.settle(used.map(|usage| Amount::of(usage, None)), billed);
         }
         Ok(result)
@@ -401,11 +431,12 @@ fn say_if_it_asks_too_much(fault: &mut Fault, left: Duration) {
     }
 }
 
-/// How long to wait before the next attempt: what the provider asked for, else doubling from half a second; with jitter
+/// How long to wait before the next attempt: doubling from half a second, or longer where the provider asks for it; with jitter
 /// by seed and turn, so that those refused together do not come back together.
 fn backoff(attempt: u32, fault: &Fault, turn: &str, seed: u64) -> Duration {
-    let asked = fault.retry_after_ms.map(Duration::from_millis);
-    let base = asked.unwrap_or_else(|| Duration::from_millis(500) * 2u32.saturating_pow(attempt.saturating_sub(1)).min(64));
+    let asked = Duration::from_millis(fault.retry_after_ms.unwrap_or(0));
+    // Nobody who fails is asked again at once, whatever it says: it may say "0" for ever.
+    let base = asked.max(Duration::from_millis(500) * 2u32.saturating_pow(attempt.saturating_sub(1)).min(64));
     let mut key = seed.to_le_bytes().to_vec();
     key.extend_from_slice(&attempt.to_le_bytes());
     key.extend_from_slice(turn.as_bytes());

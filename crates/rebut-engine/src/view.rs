@@ -14,7 +14,7 @@ use crate::{
         CodeRecorded, Conflict, LessonRecorded, MergeRecorded, PersonaRecorded, ReflectionRecorded, Ruling, ScoreAdjusted, ToolCalled,
     },
     family::{Voice, is_person},
-    model::{Fault, FaultKind, Usage},
+    model::{Fault, Usage},
     outcome::{Absence, Ending, Outcome},
     record::Record,
     running::RunCompleted,
@@ -403,8 +403,7 @@ impl View {
             }
             Event::TurnFailed(failed) => {
                 let turn = self.turn_mut(&failed.turn, record);
-                // Journals of before hold spared attempts as calls.
-                turn.calls -= u32::from(failed.fault.kind == FaultKind::Spared && !failed.unsent).min(turn.calls);
+                turn.calls -= u32::from(failed.takes_back_its_call()).min(turn.calls);
                 if !failed.unsent {
                     turn.untold.fail(&failed.fault);
                 }

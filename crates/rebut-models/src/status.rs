@@ -1,5 +1,6 @@
 //! What an HTTP status means for a turn, and how long a provider asks us to wait.
 
+use jiff::Timestamp;
 use rebut_engine::model::FaultKind;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use std::time::Duration;
@@ -49,9 +50,19 @@ fn with_units(text: &str) -> Option<f64> {
     (!text.is_empty()).then_some(seconds)
 }
 
-/// How long the provider asked us to wait: `retry-after-ms`, or `retry-after` in seconds or as a date. A date is
-/// compared with the server's own `date`, so a wrong clock on either side does no harm.
-pub fn retry_after_ms(headers: &HeaderMap) -> Option<u64> {
+/// The instant of an answer by the server's own `date`, so that a wrong clock on either side does no harm to what is compared with
+/// it; by our clock where the server has none.
+pub fn instant_of(headers: &HeaderMap) -> Timestamp {
+    let said = headers.get(DATE).and_then(|value| value.to_str().ok());
+    said.and_then(date).unwrap_or_else(Timestamp::now)
+}
+
+fn date(text: &str) -> Option<Timestamp> {
+    jiff::fmt::rfc2822::parse(text.trim()).ok().map(|zoned| zoned.timestamp())
+}
+
+/// How long the provider asked us to wait at `now`: `retry-after-ms`, or `retry-after` in seconds or as a date.
+pub fn retry_after_ms(headers: &HeaderMap, now: Timestamp) -> Option<u64> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(ms) = text("retry-after-ms").and_then(|value| value.parse::<f64>().ok()) {
         return Some(wait_ms(ms / 1000.0));
@@ -60,9 +71,7 @@ pub fn retry_after_ms(headers: &HeaderMap) -> Option<u64> {
     if let Ok(seconds) = value.parse::<f64>() {
         return Some(wait_ms(seconds));
     }
-    let date = |value: &str| jiff::fmt::rfc2822::parse(value).ok().map(|zoned| zoned.timestamp());
-    let (until, now) = (date(value)?, date(text(DATE.as_str())?)?);
-    Some(wait_ms(until.duration_since(now).as_secs_f64()))
+    Some(wait_ms(date(value)?.duration_since(now).as_secs_f64()))
 }
 
 #[cfg(test)]
@@ -72,9 +81,9 @@ mod tests {
 
     #[test]
     fn waits_are_read_and_clamped() {
-        const NOW: (&str, &str) = ("date", "Sun, 15 Nov 2026 10:00:00 GMT");
+        let now: Timestamp = "2026-11-15T10:00:00Z".parse().expect("an instant");
         type Row = (&'static [(&'static str, &'static str)], Option<u64>);
-        let rows: [Row; 11] = [
+        let rows: [Row; 10] = [
             (&[], None),
             (&[("retry-after", "2")], Some(2000)),
             (&[("retry-after", "0.25")], Some(250)),
@@ -83,16 +92,15 @@ mod tests {
             (&[("retry-after", "1e300")], Some(3_600_000)),
             (&[("retry-after", "NaN")], Some(0)),
             (&[("retry-after", "soon")], None),
-            (&[("retry-after", "Sun, 15 Nov 2026 10:00:07 GMT"), NOW], Some(7000)),
-            (&[("retry-after", "Sun, 15 Nov 2026 09:00:00 GMT"), NOW], Some(0)),
-            (&[("retry-after", "Sun, 15 Nov 2026 10:00:07 GMT")], None),
+            (&[("retry-after", "Sun, 15 Nov 2026 10:00:07 GMT")], Some(7000)),
+            (&[("retry-after", "Sun, 15 Nov 2026 09:00:00 GMT")], Some(0)),
         ];
         for (given, expected) in rows {
             let headers = given
                 .iter()
                 .map(|(name, value)| (HeaderName::from_bytes(name.as_bytes()).expect("a name"), HeaderValue::from_static(value)))
                 .collect();
-            assert_eq!(retry_after_ms(&headers), expected, "{given:?}");
+            assert_eq!(retry_after_ms(&headers, now), expected, "{given:?}");
         }
     }
 }

@@ -4,6 +4,7 @@ use super::{Desk, Live, More, Running, Start, watch::Leaving};
 use crate::{
     DebateId,
     agent::Agent,
+    barred::Barred,
     budget::{ANSWER_TOKENS, Budget, Caps},
     clean::{is_hostile, on_one_line, shortened},
     debate::{Debate, Opened, SaidSoFar, Steer},
@@ -350,6 +351,7 @@ impl Desk {
             scrubber: self.inner.scrubber.clone(),
             sandbox: self.inner.sandbox.clone(),
             lanes: self.inner.lanes.clone(),
+            barred: Barred::default(),
             recording,
             same_prompts,
             said_so_far: std::sync::Mutex::new(SaidSoFar::default()),

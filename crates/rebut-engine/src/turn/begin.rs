@@ -86,7 +86,7 @@ impl<'a> Exchange<'a> {
     /// Why nothing can be sent to that model at all.
     fn unsent(&self, attempt: &Attempt) -> Option<Fault> {
         let in_replay = self.debate.recording.as_ref().and_then(|recording| recording.unsent(&self.turn, attempt.number).cloned());
-        in_replay.or_else(|| match self.debate.model(&attempt.model) {
+        in_replay.or_else(|| self.debate.barred.why(&attempt.model)).or_else(|| match self.debate.model(&attempt.model) {
             Ok(model) => model.hindrance(&self.turn, self.agent),
             Err(fault) => Some(fault),
         })
@@ -146,13 +146,14 @@ impl<'a> Exchange<'a> {
     /// The intent to call, as it is recorded.
     fn intent(&mut self, attempt: &Attempt, begun: &Begun<'_>) -> Entry {
         let prompt = self.told.prompt(self.agent).hash();
-        let known = &self.recorded;
+        // Only the first call of this run can repeat one that an earlier run left under way.
+        let in_flight = std::mem::replace(&mut self.recorded.in_flight, false);
         let started = TurnStarted {
             turn: self.turn.clone(),
             attempt: attempt.number,
             model: attempt.model.clone(),
             prompt,
-            possibly_paid_twice: known.in_flight && attempt.number == known.failed + 1,
+            possibly_paid_twice: in_flight && attempt.number == self.recorded.failed + 1,
             held: begun.hold.as_ref().map(Hold::amount),
         };
         Entry::new(self.step.place(Some(&self.agent.name)), Event::TurnStarted(started))

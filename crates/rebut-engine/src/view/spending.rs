@@ -71,7 +71,7 @@ impl Untold {
 
     /// The call under way failed.
     pub fn fail(&mut self, fault: &Fault) {
-        self.end(fault.usage.is_some() || !may_be_billed(fault.kind));
+        self.end(fault.usage.is_some() || !may_be_billed(fault));
     }
 
     /// Whether a call is under way.

@@ -8,7 +8,7 @@ use super::{
     wires::Wire,
 };
 use crate::status;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use rebut_engine::{
     clean,
     model::{Fault, FaultKind},
@@ -18,7 +18,17 @@ use reqwest::{
     Body, Client, Method, Request, Response, StatusCode, Url,
     header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, LOCATION},
 };
-use std::{borrow::Cow, convert::Infallible, error::Error, fmt::Write as _, sync::Arc};
+use std::{
+    borrow::Cow,
+    convert::Infallible,
+    error::Error,
+    fmt::Write as _,
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 /// Most bytes read of an error's body.
 const MOST_READ: usize = 64 << 10;
@@ -34,6 +44,12 @@ pub(super) struct Caller {
     scrubber: Scrubber,
 }
 
+/// A request, and whether anything of it has left: a body is taken once there is a connection.
+pub(super) struct Call {
+    request: Request,
+    left: Arc<AtomicBool>,
+}
+
 impl Caller {
     pub fn new(client: Client, endpoint: Arc<Endpoint>, wire: &Wire) -> Result<Self, Fault> {
         let unusable = |what: String| Fault::new(FaultKind::BadRequest, format!("provider {}: {what}", endpoint.name));
@@ -44,26 +60,36 @@ impl Caller {
 
     /// A request whose body is gone when it is sent. One that could be sent again is kept until the answer comes, which may take minutes and
     /// is never made use of: nothing is repeated or redirected here.
-    pub fn post(&self, url: &Url, body: Vec<u8>) -> Request {
+    pub fn post(&self, url: &Url, body: Vec<u8>) -> Call {
         let mut request = Request::new(Method::POST, url.clone());
         *request.headers_mut() = self.headers.clone();
         request.headers_mut().insert(CONTENT_LENGTH, body.len().into());
-        *request.body_mut() = Some(Body::wrap_stream(stream::iter([Ok::<_, Infallible>(body)])));
-        request
+        let left = Arc::new(AtomicBool::new(false));
+        let leaving = left.clone();
+        let body = stream::iter([body]).map(move |body| {
+            leaving.store(true, Ordering::Relaxed);
+            Ok::<_, Infallible>(body)
+        });
+        *request.body_mut() = Some(Body::wrap_stream(body));
+        Call { request, left }
     }
 
-    pub fn get(&self, url: Url) -> Request {
+    pub fn get(&self, url: Url) -> Call {
         let mut request = Request::new(Method::GET, url);
         *request.headers_mut() = self.headers.clone();
-        request
+        Call { request, left: Arc::new(AtomicBool::new(true)) }
     }
 
     /// Sends, and waits for the head of the answer.
-    pub async fn send(&self, request: Request, deadlines: &Deadlines) -> Result<Response, Fault> {
-        let sent = self.client.execute(request);
+    pub async fn send(&self, call: Call, deadlines: &Deadlines) -> Result<Response, Fault> {
+        let sent = self.client.execute(call.request);
+        let late = |limit| match call.left.load(Ordering::Relaxed) {
+            true => self.late(limit, false),
+            false => self.fault(FaultKind::Unreachable, &format!("cannot connect to {}: {limit}", self.endpoint.base_url)),
+        };
         let sent = match deadlines.first() {
             None => sent.await,
-            Some((at, limit)) => tokio::time::timeout_at(at, sent).await.map_err(|_| self.late(limit, false))?,
+            Some((at, limit)) => tokio::time::timeout_at(at, sent).await.map_err(|_| late(limit))?,
         };
         sent.map_err(|error| self.unsent(&error))
     }
@@ -77,7 +103,7 @@ impl Caller {
             true => Limit::Connect(self.endpoint.timeouts.connect()).to_string(),
             false => format!("cannot connect to {}: {}", self.endpoint.base_url, chain(error)),
         };
-        self.fault(FaultKind::Unreachable, &why)
+        self.fault(if is_insecure(error) { FaultKind::Insecure } else { FaultKind::Unreachable }, &why)
     }
 
     /// A deadline passed. Whoever had begun to answer may be paid for it.
@@ -92,7 +118,7 @@ impl Caller {
         if status.is_redirection() {
             return self.redirected(&response);
         }
-        let asked = status::retry_after_ms(response.headers());
+        let asked = status::retry_after_ms(response.headers(), status::instant_of(response.headers()));
         let packed = is_packed(response.headers());
         let body = Incoming::new(self, response, deadlines).read_some(MOST_READ).await;
         let reported = if packed { Reported::default() } else { Reported::parse(&String::from_utf8_lossy(&body)) };
@@ -135,7 +161,7 @@ impl Caller {
         };
         // The hint comes last but must survive the cut.
         let what = self.shown(&format!("{status} {name}: {}", reported.message));
-        Fault::new(kind, format!("{provider}: {what}{}", self.blanked(hint)))
+        Fault { bars: reported.bars(status), ..Fault::new(kind, format!("{provider}: {what}{}", self.blanked(hint))) }
     }
 
     /// A fault whose message names the provider and is safe to show.
@@ -198,6 +224,13 @@ pub(super) fn chain(error: &dyn Error) -> String {
         cause = inner.source();
     }
     text
+}
+
+/// Whether the two sides could not agree on a secure connection, which the next attempt would not change. A connection that merely broke
+/// is no such thing.
+fn is_insecure(error: &(dyn Error + 'static)) -> bool {
+    let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    error.is::<rustls::Error>() || inner.is_some_and(|inner| is_insecure(inner)) || error.source().is_some_and(is_insecure)
 }
 
 /// A body's text; of a page, what is between its tags.

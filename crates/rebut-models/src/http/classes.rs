@@ -2,7 +2,7 @@
 
 use super::caller::plain;
 use crate::status;
-use rebut_engine::model::FaultKind;
+use rebut_engine::model::{Bars, FaultKind};
 use serde_json::Value;
 
 /// An error as a provider reports it.
@@ -148,6 +148,17 @@ impl Reported {
                     || class.phrases.iter().any(|phrase| message.contains(phrase)))
         };
         CLASSES.iter().find(fits).map_or_else(|| status::kind_of(status), |class| class.kind)
+    }
+
+    /// Who would only say the same again: nobody, the model, or with a wrong key the whole provider. What is forbidden or used up may be so
+    /// for one model alone.
+    pub fn bars(&self, status: u16) -> Option<Bars> {
+        match self.kind(status) {
+            FaultKind::Auth if status == 403 => Some(Bars::Model),
+            FaultKind::Auth => Some(Bars::Provider),
+            FaultKind::Quota => Some(Bars::Model),
+            _ => None,
+        }
     }
 
     /// Whether the form of the reply is what was not accepted.

@@ -2,7 +2,7 @@
 
 use crate::status;
 use rebut_engine::model::Headroom;
-use reqwest::header::{DATE, HeaderMap};
+use reqwest::header::HeaderMap;
 use std::time::Duration;
 
 /// The names one family of providers uses.
@@ -44,14 +44,13 @@ impl Family {
     }
 }
 
-/// A wait given as a duration, or as an instant that is compared with the server's own clock.
+/// A wait given as a duration, or as an instant.
 fn wait(value: &str, headers: &HeaderMap) -> Option<Duration> {
     if let Some(wait) = status::duration(value) {
         return Some(wait);
     }
-    let now = headers.get(DATE).and_then(|value| value.to_str().ok()).and_then(|date| jiff::fmt::rfc2822::parse(date).ok())?.timestamp();
     let until: jiff::Timestamp = value.parse().ok()?;
-    Some(Duration::from_millis(status::wait_ms(until.duration_since(now).as_secs_f64())))
+    Some(Duration::from_millis(status::wait_ms(until.duration_since(status::instant_of(headers)).as_secs_f64())))
 }
 
 #[cfg(test)]

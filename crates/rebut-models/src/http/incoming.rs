@@ -13,15 +13,30 @@ pub(super) struct Incoming<'a> {
     deadlines: &'a Deadlines,
     /// Whether any of it has come.
     begun: bool,
+    /// What came and was only looked at.
+    looked_at: Vec<u8>,
 }
 
 impl<'a> Incoming<'a> {
     pub fn new(caller: &'a Caller, response: Response, deadlines: &'a Deadlines) -> Self {
-        Self { caller, response, deadlines, begun: false }
+        Self { caller, response, deadlines, begun: false, looked_at: Vec::new() }
+    }
+
+    /// Whether it begins as server-sent events do, whatever its head calls it. Nothing of it is lost.
+    pub async fn begins_with_an_event(&mut self) -> Result<bool, Fault> {
+        let mut start = Vec::new();
+        while start.len() < FIELDS[1].len() && self.next(&mut start).await?.is_some() {}
+        self.looked_at = start;
+        Ok(FIELDS.iter().any(|field| self.looked_at.starts_with(field)))
     }
 
     /// Adds the next piece to `into`. Returns its length; `None` at the end.
     pub async fn next(&mut self, into: &mut Vec<u8>) -> Result<Option<usize>, Fault> {
+        if !self.looked_at.is_empty() {
+            let piece = std::mem::take(&mut self.looked_at);
+            into.extend_from_slice(&piece);
+            return Ok(Some(piece.len()));
+        }
         let (until, limit) = if self.begun { self.deadlines.next() } else { self.deadlines.first_piece() };
         match tokio::time::timeout_at(until, self.response.chunk()).await {
             Ok(Ok(Some(piece))) => {
@@ -78,12 +93,16 @@ impl<'a> Incoming<'a> {
     }
 }
 
+/// What an event begins with, the longest last.
+const FIELDS: [&[u8]; 2] = [b"data:", b"event:"];
+
 /// How long the end of a finished stream is waited for.
 const ENDING: Duration = Duration::from_millis(200);
 
 /// When waiting ends.
 pub(super) struct Deadlines {
     total: (Instant, Duration),
+    connect: Instant,
     first_byte: (Instant, Duration),
     idle: Duration,
 }
@@ -95,13 +114,14 @@ impl Deadlines {
         // Whoever asks stops listening when the time is over. A moment before, what came can still be handed over as evidence.
         let total = time_left.saturating_sub((time_left / 20).min(HANDING_OVER));
         let at = |after: Duration| (now + after.min(FOREVER), after);
-        Self { total: at(total), first_byte: at(timeouts.first_byte()), idle: timeouts.idle() }
+        Self { total: at(total), connect: at(timeouts.connect()).0, first_byte: at(timeouts.first_byte()), idle: timeouts.idle() }
     }
 
     /// Until something has come. Nothing when the whole time is over first: whoever asks watches that, and there is no
-    /// evidence to hand over yet, so that most calls need no timer of their own.
+    /// evidence to hand over yet, so that most calls need no timer of their own. Unless it is over while there may be no
+    /// connection yet: only we can tell that nothing has left.
     pub fn first(&self) -> Option<(Instant, Limit)> {
-        (self.first_byte.0 < self.total.0).then_some((self.first_byte.0, Limit::FirstByte(self.first_byte.1)))
+        (self.first_byte.0 < self.total.0 || self.total.0 <= self.connect).then(|| self.first_piece())
     }
 
     /// Until the first piece behind the head has come.

@@ -157,16 +157,16 @@ impl HttpModel {
     /// The fault with what the attempt used and wrote: evidence, never an answer.
     fn enriched(&self, fault: Fault, outcome: Outcome) -> Fault {
         let partial = (!outcome.text.is_empty()).then(|| self.caller.partial(outcome.text));
-        Fault { usage: self.priced(outcome.usage).map(Box::new), partial: fault.partial.or(partial), ..fault }
+        Fault { usage: self.priced(outcome.usage).map(Box::new), partial: partial.or(fault.partial), ..fault }
     }
 
     fn priced(&self, usage: Option<Usage>) -> Option<Usage> {
         usage.map(|usage| Usage { cost_usd: self.price.map(|price| price.of(&usage)), ..usage })
     }
 
-    /// A success whose body is something else, often a proxy's or a login's page.
+    /// A success whose body is something else: a proxy's or a login's page, or an answer that somebody on the way has spoilt.
     fn foreign(&self, body: &str) -> Fault {
-        self.caller.fault(FaultKind::Server, &format!("the answer is no {}: {}", self.wire.answers_with, caller::plain(body)))
+        self.caller.fault(FaultKind::Unreadable, &format!("the answer is no {}: {}", self.wire.answers_with, caller::plain(body)))
     }
 }
 
@@ -186,14 +186,16 @@ impl Model for HttpModel {
         let result = if !response.status().is_success() {
             Err(self.caller.refused(response, &deadlines, &self.model).await)
         } else if caller::is_packed(response.headers()) {
-            Err(self.caller.fault(FaultKind::Server, "the answer is compressed, which was not asked for; a proxy may do that"))
+            Err(self.caller.fault(FaultKind::Unreadable, "the answer is compressed, which was not asked for; a proxy may do that"))
         } else {
             let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| is_event_stream(kind.as_bytes()));
-            let incoming = Incoming::new(&self.caller, response, &deadlines);
-            // What comes decides, not what was asked for: some servers stream always, some never.
+            let mut incoming = Incoming::new(&self.caller, response, &deadlines);
+            // What comes decides, not what was asked for or is written above it: some servers stream always, some never.
+            let is_stream = if is_stream { Ok(true) } else { incoming.begins_with_an_event().await };
             match is_stream {
-                true => self.streamed(&request, incoming).await,
-                false => self.whole(incoming).await,
+                Ok(true) => self.streamed(&request, incoming).await,
+                Ok(false) => self.whole(incoming).await,
+                Err(fault) => Err(fault),
             }
         };
         match result {

@@ -21,7 +21,11 @@ impl HttpModel {
                 self.show(request, &mut reading, end);
                 self.answer(reading.outcome)
             }
-            Err(fault) => Err(self.enriched(fault, reading.outcome)),
+            Err(fault) => {
+                // Counts that come on the way are of what is written so far, or of nothing yet: what was used is only known at the end.
+                let usage = reading.outcome.usage.filter(|_| reading.outcome.end.is_some());
+                Err(self.enriched(fault, Outcome { usage, ..reading.outcome }))
+            }
         }
     }
 
@@ -63,7 +67,8 @@ impl HttpModel {
                 let fault = self.caller.reported(&error, &self.model);
                 // An answer that had begun has broken off; one that will fail again, or had not begun, keeps its own class.
                 let kind = if had_begun && fault.kind.is_passing() { FaultKind::Incomplete } else { fault.kind };
-                return Err(Fault { kind, ..fault });
+                // Whoever had begun may be paid for it, whatever the class.
+                return Err(Fault { kind, partial: had_begun.then(String::new), ..fault });
             }
         }
         if request.deltas.wanted() {

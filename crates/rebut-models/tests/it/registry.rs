@@ -121,8 +121,8 @@ fn models_have_their_own_wire_price_and_allowance() {
     let mut asking = Asking::new();
     asking.agent.temperature = Some(0.5);
     let rows = [
-        ("openai:gpt-5-mini", "POST https://api.openai.com/v1/chat/completions\n", Some(0.25), true),
-        ("openai:gpt-5-mini-2025-08-07", "POST https://api.openai.com/v1/chat/completions\n", Some(0.25), true),
+        ("openai:gpt-5-mini", "POST https://api.openai.com/v1/chat/completions\n", Some(0.25), false),
+        ("openai:gpt-5-mini-2025-08-07", "POST https://api.openai.com/v1/chat/completions\n", Some(0.25), false),
         ("openai:gpt-5-pro-2025-10-06", "POST https://api.openai.com/v1/responses\n", None, false),
         ("anthropic:claude-haiku-4-5-20251001", "POST https://api.anthropic.com/v1/messages\n", Some(1.0), true),
         (
@@ -156,6 +156,25 @@ fn models_have_their_own_wire_price_and_allowance() {
         ("[openai]\nprice = { input = -1, output = 1 }", "the price of its models"),
     ] {
         assert!(self::registry(config).is_err_and(|fault| fault.message.contains(complaint)), "{config}");
+    }
+}
+
+#[tokio::test]
+async fn a_temperature_goes_to_models_that_take_one_and_to_no_others() {
+    let server = ModelServer::start(|_, _| Behaviour::Say("{}".to_owned())).await.expect("a server");
+    let data = |_: &&str| ProviderData { base_url: Some(server.base_url()), ..ProviderData::default() };
+    let providers = ["openai", "anthropic"].iter().map(|name| ((*name).to_owned(), data(name))).collect();
+    let registry = Registry::new(".", &providers, &|_| Some("key-0123456789".to_owned())).expect("a registry");
+    let mut asking = Asking::new();
+    asking.agent.temperature = Some(0.3);
+    let takers = ["openai:gpt-4o-mini", "openai:gpt-4.1", "openai:gpt-5-chat-latest", "anthropic:claude-sonnet-4-5-20250929"];
+    let refusers =
+        ["openai:gpt-5-mini", "openai:o4-mini", "openai:o1-pro", "openai:gpt-5-pro", "openai:gpt-5.4", "anthropic:claude-opus-4-7"];
+    for (name, takes) in takers.map(|name| (name, true)).into_iter().chain(refusers.map(|name| (name, false))) {
+        let asked = server.seen().len();
+        asking.ask(&*registry.open(name).expect(name)).await.unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        let [seen] = &server.seen()[asked..] else { panic!("{name}: one request") };
+        assert_eq!(seen.json().get("temperature").is_some(), takes, "{name}: {}", seen.body);
     }
 }
 

@@ -15,41 +15,47 @@ use rebut_models::{ProviderData, Registry, http::Timeouts};
 use rebut_testkit::model_server::{Behaviour, Ending as Ended, ModelServer, Said, Seen, completion};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::net::TcpListener;
 
-const GOOD: &str = r#"{"option":"A","confidence":0.9,"summary":"Simple.","claims":["It is simple."],"flips_if":"it were not"}"#;
+pub const GOOD: &str = r#"{"option":"A","confidence":0.9,"summary":"Simple.","claims":["It is simple."],"flips_if":"it were not"}"#;
 
 /// What a server does with its n-th request.
-type Act = fn(usize) -> Behaviour;
+pub type Act = fn(usize) -> Behaviour;
 
-fn good() -> Behaviour {
+pub fn good() -> Behaviour {
     Behaviour::Say(GOOD.to_owned())
 }
 
-fn refused(status: u16, headers: &[(&'static str, &str)], body: Value) -> Behaviour {
+pub fn refused(status: u16, headers: &[(&'static str, &str)], body: Value) -> Behaviour {
     let headers = [("content-type", "application/json")].iter().chain(headers).map(|(name, value)| (*name, (*value).to_owned())).collect();
     Behaviour::Send { status, headers, body: body.to_string().into_bytes() }
 }
 
-fn failing(status: u16, headers: &[(&'static str, &str)]) -> Behaviour {
+pub fn failing(status: u16, headers: &[(&'static str, &str)]) -> Behaviour {
     refused(status, headers, json!({"error": {"message": "not now"}}))
 }
 
 /// A provider over that address which gives up on silence soon.
-fn provider(base_url: String) -> ProviderData {
+pub fn provider(base_url: String) -> ProviderData {
     let timeouts = Timeouts { first_byte: Some(0.5), idle: Some(0.5), ..Timeouts::default() };
     ProviderData { base_url: Some(base_url), timeouts: Some(timeouts), ..ProviderData::default() }
 }
 
-fn desk(providers: BTreeMap<String, ProviderData>) -> Desk {
-    let registry = Registry::new(".", &providers, &|_| None).expect("the data is usable");
-    Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(registry), DeskOptions::default())
+pub fn desk(providers: BTreeMap<String, ProviderData>) -> Desk {
+    desk_with(providers, DeskOptions::default())
 }
 
-fn judge(name: &str, model: &str) -> Agent {
+/// The same where every variable holds a key.
+pub fn desk_with(providers: BTreeMap<String, ProviderData>, options: DeskOptions) -> Desk {
+    let registry = Registry::new(".", &providers, &|_| Some("key-0123456789abcdef".to_owned())).expect("the data is usable");
+    Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(registry), options)
+}
+
+pub fn judge(name: &str, model: &str) -> Agent {
     Agent { name: name.into(), ..Role::built_in("risk").expect("a built-in role").played_by(model) }
 }
 
-fn start(agents: Vec<Agent>, limits: Limits) -> Start {
+pub fn start(agents: Vec<Agent>, limits: Limits) -> Start {
     let config = rebut_engine::formats::decide::Config { max_rounds: 1, min_judges: 1, ..Default::default() };
     Start {
         format: "decide".to_owned(),
@@ -62,14 +68,14 @@ fn start(agents: Vec<Agent>, limits: Limits) -> Start {
     }
 }
 
-const THREE_TRIES: fn() -> Limits = || Limits { turn_seconds: 20, attempts: 3, ..Limits::default() };
+pub const THREE_TRIES: fn() -> Limits = || Limits { turn_seconds: 20, attempts: 3, ..Limits::default() };
 
 /// How many attempts a journal holds.
-fn attempts(records: &[Record]) -> usize {
+pub fn attempts(records: &[Record]) -> usize {
     records.iter().filter(|record| record.kind == "turn.started").count()
 }
 
-async fn run(desk: &Desk, start: Start) -> (Arc<Outcome>, Vec<Record>) {
+pub async fn run(desk: &Desk, start: Start) -> (Arc<Outcome>, Vec<Record>) {
     let (id, outcome) = desk.run(start).await.expect("it runs");
     (outcome, desk.records(id).await.expect("a journal"))
 }
@@ -81,8 +87,16 @@ type Row = (&'static str, Act, usize, Option<FaultKind>, u64);
 const ROWS: &[Row] = &[
     ("limited, asks for 80 ms", |n| if n == 0 { failing(429, &[("retry-after-ms", "80")]) } else { good() }, 2, None, 80),
     ("limited, asks for a second", |n| if n == 0 { failing(429, &[("retry-after", "1")]) } else { good() }, 2, None, 1000),
+    (
+        "limited, asks for a date by nobody's clock",
+        |n| if n == 0 { failing(429, &[("retry-after", &in_three_seconds()), ("date", "unknown")]) } else { good() },
+        2,
+        None,
+        2000,
+    ),
     ("limited, asks for years", |_| failing(429, &[("retry-after", "1000000000")]), 1, Some(FaultKind::RateLimited), 0),
-    ("limited, asks for the past", |n| if n == 0 { failing(429, &[("retry-after", "-5")]) } else { good() }, 2, None, 0),
+    ("limited, asks for the past", |n| if n == 0 { failing(429, &[("retry-after", "-5")]) } else { good() }, 2, None, 500),
+    ("limited, asks for no time at all", |n| if n == 0 { failing(429, &[("retry-after", "0")]) } else { good() }, 2, None, 500),
     ("overloaded", |n| if n == 0 { failing(529, &[]) } else { good() }, 2, None, 500),
     (
         "nothing left to spend",
@@ -115,23 +129,6 @@ const ROWS: &[Row] = &[
     ("breaks off once", |n| if n == 0 { broken() } else { good() }, 2, None, 500),
     ("breaks off always", |_| broken(), 2, Some(FaultKind::Incomplete), 500),
     ("silent", |_| Behaviour::Hang, 2, Some(FaultKind::Timeout), 500),
-    (
-        "a page instead",
-        |n| {
-            if n < 2 {
-                Behaviour::Send {
-                    status: 200,
-                    headers: vec![("content-type", "text/html".to_owned())],
-                    body: b"<html>Sign in</html>".to_vec(),
-                }
-            } else {
-                good()
-            }
-        },
-        3,
-        None,
-        500,
-    ),
     ("says nothing", |_| Behaviour::Say(" ".to_owned()), 3, Some(FaultKind::Empty), 500),
     ("declines", |_| Behaviour::Give(Said { ending: Ended::Filtered, ..Said::text("") }), 1, Some(FaultKind::Refused), 0),
     ("prose, then an answer", |n| if n == 0 { Behaviour::Say("I would go for A.".to_owned()) } else { good() }, 2, None, 0),
@@ -144,6 +141,12 @@ const ROWS: &[Row] = &[
         0,
     ),
 ];
+
+/// As HTTP writes dates, which knows whole seconds only.
+fn in_three_seconds() -> String {
+    let soon = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(3);
+    soon.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
+}
 
 fn broken() -> Behaviour {
     let whole = completion(GOOD);
@@ -170,6 +173,22 @@ async fn every_class_of_fault_makes_the_requests_it_should() {
 }
 
 #[tokio::test]
+async fn an_answer_cut_at_its_limit_is_said_to_be_so_to_everybody() {
+    let cut = || Behaviour::Give(Said { ending: Ended::Length, ..Said::text("{\"option\": \"A\", \"summ") });
+    for (name, mends, missing) in [("for ever", false, Some(FaultKind::InvalidReply)), ("once", true, None)] {
+        let server = ModelServer::start(move |number, _: &Seen| if number == 1 && mends { good() } else { cut() }).await.expect("a port");
+        let desk = desk([("p".to_owned(), provider(server.base_url()))].into());
+        let (outcome, _) = run(&desk, start(vec![judge("risk", "p:m")], THREE_TRIES())).await;
+        let [_, clarification] = &server.seen()[..] else { panic!("{name}: asked once more") };
+        assert!(clarification.body.contains("cut off at the limit of its length") && clarification.body.contains("Write less"), "{name}");
+        assert!(!clarification.body.contains("EOF"), "{name}: where the parser stopped helps nobody");
+        assert_eq!(outcome.degraded.first().map(|absence| absence.reason), missing, "{name}");
+        let words = outcome.degraded.first().map(|absence| absence.detail.clone()).unwrap_or_default();
+        assert_eq!(words.contains("cut off at its token limit; raise max_tokens"), missing.is_some(), "{name}: {words}");
+    }
+}
+
+#[tokio::test]
 async fn one_refusal_holds_back_everybody_at_that_provider() {
     let server = ModelServer::start(|number, _| if number == 0 { failing(429, &[("retry-after-ms", "300")]) } else { good() });
     let server = server.await.expect("a port");
@@ -182,6 +201,38 @@ async fn one_refusal_holds_back_everybody_at_that_provider() {
     assert_eq!(seen.len(), 6);
     let first_after = seen[1..].iter().map(|seen| seen.at).min().expect("more than one");
     assert!(first_after.duration_since(seen[0].at) >= Duration::from_millis(300), "nobody comes before the time asked for");
+}
+
+#[tokio::test]
+async fn whoever_has_a_wrong_key_or_no_money_is_asked_once_in_a_run() {
+    /// What it refuses to the model `m`, which models the judges have, how many requests a run makes, and how many judges answer.
+    type Case = (&'static str, Act, &'static [&'static str], usize, usize);
+    let rows: &[Case] = &[
+        ("wrong key", |_| failing(401, &[]), &["p:m", "p:m", "p:m"], 1, 0),
+        ("wrong key, for every model of the provider", |_| failing(401, &[]), &["p:m", "p:n", "q:m"], 2, 1),
+        ("wrong key, in other words", |_| refused(400, &[], json!({"error": {"status": "API_KEY_INVALID"}})), &["p:m", "p:n"], 1, 0),
+        ("one model forbidden", |_| failing(403, &[]), &["p:m", "p:m", "p:n"], 2, 1),
+        ("nothing left to spend", |_| refused(429, &[], json!({"error": {"code": "insufficient_quota"}})), &["p:m", "p:m", "p:n"], 2, 1),
+        ("a passing failure", |_| failing(400, &[]), &["p:m", "p:m", "p:m"], 3, 0),
+    ];
+    join_all(rows.iter().map(|(name, act, models, requests, answers)| async move {
+        let refuse = move |number, seen: &Seen| if seen.json()["model"] == "m" { act(number) } else { good() };
+        let (server, other) = (ModelServer::start(refuse).await.expect("a port"), ModelServer::start(|_, _| good()).await.expect("a port"));
+        let one_at_a_time = Some(Allowance { concurrency: Some(1), ..Allowance::default() });
+        let data = ProviderData { allowance: one_at_a_time, ..provider(server.base_url()) };
+        let desk = desk([("p".to_owned(), data), ("q".to_owned(), provider(other.base_url()))].into());
+        // The second run asks again: the key may be another, the account may be filled.
+        for run_number in 1..=2 {
+            let judges = models.iter().enumerate().map(|(number, model)| judge(&format!("j{number}"), model)).collect();
+            let (outcome, records) = run(&desk, start(judges, THREE_TRIES())).await;
+            let seen = server.seen().len() + other.seen().len();
+            assert_eq!((seen, attempts(&records)), (requests * run_number, *requests), "{name}: {:?}", outcome.degraded);
+            assert_eq!(models.len() - outcome.degraded.len(), *answers, "{name}: {:?}", outcome.degraded);
+            let kinds: Vec<FaultKind> = outcome.degraded.iter().map(|absence| absence.reason).collect();
+            assert!(kinds.windows(2).all(|two| two[0] == two[1]), "{name}: all are missing for the same reason: {kinds:?}");
+        }
+    }))
+    .await;
 }
 
 #[tokio::test]
@@ -215,23 +266,43 @@ async fn whoever_fails_too_often_is_spared_and_others_answer() {
 const PRICE: Price = Price { input: 3.0, cached: None, output: 15.0 };
 
 /// A provider whose calls cost money.
-fn priced(base_url: String) -> ProviderData {
+pub fn priced(base_url: String) -> ProviderData {
     ProviderData { price: Some(PRICE), ..provider(base_url) }
 }
 
 #[tokio::test]
-async fn a_connection_that_was_never_made_costs_nothing() {
-    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
-    let nobody = format!("http://{}/v1", listener.local_addr().expect("an address"));
-    drop(listener);
-    let desk = desk([("p".to_owned(), priced(nobody))].into());
-    // Room for little more than one call at its most: were the first one charged, there would be none for the second.
-    let limits = Limits { attempts: 2, caps: Caps { cost_usd: Some(0.09), ..Caps::default() }, ..THREE_TRIES() };
-    let (id, outcome) = desk.run(start(vec![judge("risk", "p:m")], limits)).await.expect("it runs");
-    assert_eq!(outcome.outcome, Ending::NoQuorum, "{}", outcome.summary);
-    assert_eq!(outcome.degraded[0].reason, FaultKind::Unreachable, "{:?}", outcome.degraded);
-    let spent = desk.view(id).await.expect("a view").spent();
-    assert_eq!((spent.calls, spent.answers, spent.unknown_calls, spent.cost_usd), (2, 0, 0, Some(0.0)));
+async fn a_connection_that_was_never_made_is_no_call_and_costs_nothing() {
+    let server = ModelServer::start(|_, _| good()).await.expect("a port");
+    let closed = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let nobody = format!("http://{}/v1", closed.local_addr().expect("an address"));
+    drop(closed);
+    // Connections are made by the system, and nobody ever answers on them.
+    let silent = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let rows = [
+        ("nobody listens", nobody, 2, FaultKind::Unreachable),
+        ("no secure connection is spoken there", server.base_url().replace("http:", "https:"), 1, FaultKind::Insecure),
+        ("no secure connection in time", format!("https://{}/v1", silent.local_addr().expect("an address")), 1, FaultKind::Unreachable),
+    ];
+    join_all(rows.into_iter().map(|(name, base_url, tries, kind)| async move {
+        let desk = desk([("p".to_owned(), ProviderData { timeouts: None, ..priced(base_url) })].into());
+        // Room for little more than one call at its most: were the first one charged or counted, there would be none for the second.
+        let caps = Caps { cost_usd: Some(0.09), calls: Some(1), ..Caps::default() };
+        let (id, outcome) = desk
+            .run(start(vec![judge("risk", "p:m")], Limits { attempts: 2, turn_seconds: 2, caps, ..Limits::default() }))
+            .await
+            .expect("it runs");
+        assert_eq!(outcome.outcome, Ending::NoQuorum, "{name}: {}", outcome.summary);
+        assert_eq!(outcome.degraded[0].reason, kind, "{name}: {:?}", outcome.degraded);
+        let spent = desk.view(id).await.expect("a view").spent();
+        assert_eq!((spent.calls, spent.answers, spent.unknown_calls, spent.cost_usd), (0, 0, 0, Some(0.0)), "{name}");
+        let records = desk.records(id).await.expect("a journal");
+        let unsent = records.iter().filter(|record| matches!(record.event(), Ok(Some(Event::TurnFailed(failed))) if failed.unsent));
+        assert_eq!((attempts(&records), unsent.count()), (tries, tries), "{name}: what was begun is taken back");
+        let replayed = desk.replay(id).await.expect("a replay");
+        assert!(replayed.identical, "{name}: {:?}\n{}", replayed.outcome, replayed.transcript);
+    }))
+    .await;
+    assert_eq!(server.seen().len(), 0);
 }
 
 #[tokio::test]

@@ -255,10 +255,10 @@ async fn what_is_no_whole_answer_is_said_to_be_none() {
                 (FILTERED, FaultKind::Refused, "filter", Some("half")),
                 (THOUGHT, FaultKind::Empty, "only thinking", None),
                 (LIMITED, FaultKind::Empty, "raise max_tokens", None),
-                (PAGE, FaultKind::Server, "Log in", None),
-                (FOREIGN, FaultKind::Server, "the answer is no ", None),
+                (PAGE, FaultKind::Unreadable, "Log in", None),
+                (FOREIGN, FaultKind::Unreadable, "the answer is no ", None),
                 (LARGE, FaultKind::TooLarge, "larger than", None),
-                (PACKED, FaultKind::Server, "compressed", None),
+                (PACKED, FaultKind::Unreadable, "compressed", None),
             ];
             for (behaviour, kind, words, partial) in rows {
                 let fault = once(row, streamed, &mut Asking::new(), |_| {}, behaviour).await.fault(words);
@@ -286,9 +286,53 @@ async fn a_stream_without_its_end_is_evidence_and_no_answer() {
             assert_eq!(fault.kind, FaultKind::Incomplete, "{:?}: {fault}", row.wire);
             assert_eq!(fault.partial.as_deref(), Some("one two [secret]"), "{:?}", row.wire);
             assert!("one two [secret]".starts_with(&shown), "{:?}: {shown}", row.wire);
-            // Anthropic says at once what was read.
-            assert_eq!(fault.usage.map(|usage| (usage.input, usage.cached)), (row.wire == WireKind::Anthropic).then_some((60, 40)));
+            assert_eq!(fault.usage, None, "{:?}: what is counted on the way is not what is billed", row.wire);
         }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_is_read_whatever_its_head_calls_it() {
+    for row in ROWS {
+        for streamed in [false, true] {
+            let tried = once(row, streamed, &mut Asking::new(), |_| {}, || Behaviour::Mislabelled("one two".to_owned())).await;
+            let answer = tried.result.unwrap_or_else(|fault| panic!("{:?} {streamed}: {fault}", row.wire));
+            assert_eq!((answer.text.as_str(), answer.usage.map(|usage| usage.output)), ("one two", Some(20)), "{:?}", row.wire);
+            assert_eq!(tried.shown, if streamed { "one two" } else { "" }, "{:?}", row.wire);
+        }
+    }
+}
+
+#[tokio::test]
+async fn counts_hold_once_the_end_is_told() {
+    const END_WITHOUT_STOP: &str = concat!(
+        "data: {\"type\":\"message_start\",\"message\":{\"type\":\"message\",\"usage\":{\"input_tokens\":60,\"output_tokens\":1}}}\n\n",
+        "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":20}}\n\n",
+    );
+    const FAILED: &str = concat!(
+        "data: {\"type\":\"response.failed\",\"response\":{\"status\":\"failed\",\"error\":{\"code\":\"server_error\"},",
+        "\"usage\":{\"input_tokens\":60,\"output_tokens\":20}}}\n\n",
+    );
+    const SO_FAR: &str = concat!(
+        "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"one\"}]}}],",
+        "\"usageMetadata\":{\"promptTokenCount\":60,\"candidatesTokenCount\":1}}\n\n",
+    );
+    const REFUSED_IN_THE_MIDDLE: &str = concat!(
+        "data: {\"model\":\"m\",\"choices\":[{\"delta\":{\"reasoning\":\"hm\"}}],\"usage\":{\"prompt_tokens\":60,\"completion_tokens\":1}}\n\n",
+        "data: {\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"too long\"}}\n\n",
+    );
+    type Row = (usize, fn() -> Behaviour, FaultKind, Option<u64>, Option<&'static str>);
+    let rows: [Row; 4] = [
+        (2, || Behaviour::events(END_WITHOUT_STOP), FaultKind::Incomplete, Some(20), None),
+        (1, || Behaviour::events(FAILED), FaultKind::Server, Some(20), None),
+        (3, || Behaviour::events(SO_FAR), FaultKind::Incomplete, None, Some("one")),
+        // It will not be asked again, and yet may be paid: an answer had begun.
+        (0, || Behaviour::events(REFUSED_IN_THE_MIDDLE), FaultKind::TooLong, None, Some("")),
+    ];
+    for (number, behaviour, kind, output, partial) in rows {
+        let fault = once(&ROWS[number], true, &mut Asking::new(), |_| {}, behaviour).await.fault("no whole answer");
+        let found = (fault.kind, fault.usage.as_ref().map(|usage| usage.output), fault.partial.as_deref());
+        assert_eq!(found, (kind, output, partial), "{:?}: {fault}", ROWS[number].wire);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Seen,
-    strict::{Checked, bad, fields, is_count, is_temperature, is_text, one_of, schema, typed},
+    strict::{Checked, bad, fields, is_count, is_text, one_of, schema, temperature, typed},
     vendor::{Ending, Events, Failure, Said, Vendor, named, pieces},
 };
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ fn check(seen: &Seen) -> Checked {
     fields(&body, "body", &["model", "max_tokens", "messages"], &optional)?;
     typed(&body, "model", is_text)?;
     typed(&body, "max_tokens", is_count)?;
-    typed(&body, "temperature", is_temperature(1.0))?;
+    temperature(&body, 1.0, &["claude-opus-4-7", "claude-opus-5", "claude-sonnet-5", "claude-haiku-5"])?;
     typed(&body, "stream", Value::is_boolean)?;
     blocks(body.get("system"))?;
     let Some([message]) = body["messages"].as_array().map(Vec::as_slice) else { return bad("messages: one is expected here") };

@@ -2,7 +2,7 @@
 
 use super::{
     Seen,
-    strict::{Checked, bad, fields, is_count, is_name, is_temperature, is_text, one_of, schema, typed},
+    strict::{Checked, REASONING, bad, fields, is_count, is_name, is_text, one_of, schema, temperature, typed},
     vendor::{Ending, Events, Failure, Said, Vendor, pieces},
 };
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ fn check(seen: &Seen) -> Checked {
         typed(message, "content", is_text)?;
     }
     format(&body)?;
-    typed(&body, "temperature", is_temperature(2.0))?;
+    temperature(&body, 2.0, REASONING)?;
     typed(&body, "max_tokens", is_count)?;
     typed(&body, "max_completion_tokens", is_count)?;
     one_of(&body, "reasoning_effort", &["minimal", "low", "medium", "high"])?;

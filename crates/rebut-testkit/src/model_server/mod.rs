@@ -57,6 +57,8 @@ pub enum Behaviour {
     Say(String),
     /// The same, once it is told to, or nobody can tell it any more.
     SayWhen(watch::Receiver<bool>, String),
+    /// A complete stream whose head calls it a plain text.
+    Mislabelled(String),
     /// An answer that is not just a text.
     Give(Said),
     /// An error in the vendor's own words.
@@ -206,6 +208,7 @@ async fn respond(vendor: &'static Vendor, behaviour: Behaviour, seen: &Seen) -> 
             let _ = told.wait_for(|told| *told).await;
             give(vendor, &Said::text(text), seen)
         }
+        Behaviour::Mislabelled(text) => send(200, &[("content-type", "text/plain")], all_events(vendor, &Said::text(text), seen)),
         Behaviour::Give(said) => give(vendor, &said, seen),
         Behaviour::Fail(failure) => {
             let (status, message) = (vendor.failure)(failure, seen);
@@ -250,13 +253,13 @@ fn give(vendor: &Vendor, said: &Said, seen: &Seen) -> Response {
     let streamed = (vendor.is_streamed)(seen);
     let mut headers = vec![("content-type", if streamed { EVENTS } else { "application/json" })];
     headers.extend(vendor.limits);
-    let body = if streamed {
-        let parts = (vendor.events)(said, &seen.json());
-        parts.beginning.concat() + &parts.end.concat()
-    } else {
-        (vendor.whole)(said, &seen.json()).to_string()
-    };
+    let body = if streamed { all_events(vendor, said, seen) } else { (vendor.whole)(said, &seen.json()).to_string() };
     send(200, &headers, body)
+}
+
+fn all_events(vendor: &Vendor, said: &Said, seen: &Seen) -> String {
+    let parts = (vendor.events)(said, &seen.json());
+    parts.beginning.concat() + &parts.end.concat()
 }
 
 /// The events of a text without its end.

@@ -3,7 +3,7 @@
 use super::{
     Seen,
     chat::{LIMITS, error, failure, models},
-    strict::{Checked, bad, fields, is_count, is_name, is_temperature, is_text, one_of, schema, typed},
+    strict::{Checked, REASONING, bad, fields, is_count, is_name, is_text, one_of, schema, temperature, typed},
     vendor::{Ending, Events, Said, Vendor, named, pieces},
 };
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ fn check(seen: &Seen) -> Checked {
     for field in ["model", "input", "instructions"] {
         typed(&body, field, is_text)?;
     }
-    typed(&body, "temperature", is_temperature(2.0))?;
+    temperature(&body, 2.0, REASONING)?;
     typed(&body, "max_output_tokens", is_count)?;
     typed(&body, "stream", Value::is_boolean)?;
     typed(&body, "store", Value::is_boolean)?;

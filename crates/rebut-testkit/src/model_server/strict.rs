@@ -35,6 +35,18 @@ pub(super) fn one_of(object: &Value, field: &str, words: &[&str]) -> Checked {
     typed(object, field, |value| value.as_str().is_some_and(|value| words.contains(&value)))
 }
 
+/// A temperature within bounds, and none for models whose name begins so: they refuse it, whatever it is.
+pub(super) fn temperature(body: &Value, most: f64, refusing: &[&str]) -> Checked {
+    let model = body["model"].as_str().unwrap_or_default();
+    if body.get("temperature").is_some() && refusing.iter().any(|beginning| model.starts_with(beginning)) {
+        return bad(format!("temperature: not supported with {model}"));
+    }
+    typed(body, "temperature", is_temperature(most))
+}
+
+/// Those of OpenAI's models that refuse a temperature.
+pub(super) const REASONING: &[&str] = &["gpt-5-mini", "gpt-5-pro", "gpt-5.4", "o1", "o3", "o4"];
+
 /// Not an empty text.
 pub(super) fn is_text(value: &Value) -> bool {
     value.as_str().is_some_and(|text| !text.is_empty())

@@ -117,6 +117,7 @@ impl Response<'_> {
         }
         outcome.model = self.model.or(outcome.model.take());
         if let Some(error) = self.error {
+            outcome.end = Some(End::Broken("error".to_owned()));
             return Err(Unread::error(error.get()));
         }
         let is_known = !outcome.text.is_empty() || outcome.refusal.is_some();
