@@ -252,14 +252,15 @@ impl Desk {
 }
 
 impl Live {
-    /// Tells a run what is wanted of it, unless it was told something else before.
+    /// Tells a run what is wanted of it. The first word counts; who is told to leave while it was to pause makes that pause at once.
     pub(super) fn steer_to(&self, wanted: Steer) {
         self.steer.send_if_modified(|steer| {
-            let runs = *steer == Steer::Run;
-            if runs {
-                *steer = wanted;
-            }
-            runs
+            let next = match (*steer, wanted) {
+                (Steer::Run, _) => wanted,
+                (Steer::Pause, Steer::Leave) => Steer::PauseAtOnce,
+                (told, _) => told,
+            };
+            std::mem::replace(steer, next) != next
         });
     }
 }
