@@ -31,9 +31,13 @@ fn a_debate_is_asked_for_read_and_listed_over_http() {
     rebut.user_config("");
     rebut.write("debate.md", &script_of(&split_then_c()));
     let served = Served::start(&rebut, &["--allow-scripts"]);
-    for (token, path, status) in
-        [("", "/healthz", 200), ("", "/v1/debates", 401), ("rebut_0", "/v1/debates", 401), (&served.token[..20], "/v1/debates", 401)]
-    {
+    for (token, path, status) in [
+        ("", "/healthz", 200),
+        ("", "/readyz", 200),
+        ("", "/v1/debates", 401),
+        ("rebut_0", "/v1/debates", 401),
+        (&served.token[..20], "/v1/debates", 401),
+    ] {
         assert_eq!(served.ask_with(token, "GET", path, None, "").status, status, "{path}");
     }
     let answer = served.ask_with(&served.token, "POST", "/v1/debates", Some(&offline("script:debate.md")), "Prefer: wait=60\r\n");
