@@ -114,7 +114,9 @@ impl Problem {
     }
 
     fn late(detail: String, what: TooLate) -> Self {
-        let late = Self::new(StatusCode::CONFLICT, "too-late", detail);
+        // Nothing is decided: whoever looks again may still be in time.
+        let kind = if matches!(what, TooLate::ShowsOther { .. }) { "content-changed" } else { "too-late" };
+        let late = Self::new(StatusCode::CONFLICT, kind, detail);
         match what {
             TooLate::Decided(decision) => Self { decision: Some(decision), ..late },
             TooLate::Answered(answer) => Self { answer: Some(answer), ..late },

@@ -40,8 +40,11 @@ async fn an_approver_sees_the_whole_result_wherever_they_look() {
     let gate = house.get("alice-viewer", &at("status")).await.json()["open_gate"].clone();
     let elsewhere = format!("/v1/debates/{other}/approve");
     let wrong = house.ask("alice-approver", "POST", &elsewhere, &json!({ "content": gate["content"] })).await;
-    assert_eq!(wrong.status, 409, "the same words of another debate are something else: {}", wrong.body);
-    assert_eq!(house.ask("alice-approver", "POST", &at("approve"), &json!({ "content": gate["content"] })).await.status, 200);
+    let refused = (wrong.status, &wrong.json()["type"]);
+    assert_eq!(refused, (409, &json!("urn:rebut:content-changed")), "the same words of another debate are something else: {}", wrong.body);
+    let approve = async || house.ask("alice-approver", "POST", &at("approve"), &json!({ "content": gate["content"] })).await;
+    assert_eq!(approve().await.status, 200);
+    assert_eq!(approve().await.json()["type"], "urn:rebut:too-late", "which is another problem than a decision before");
     house.over(id).await;
     let ended = house.get("alice-viewer", &format!("/v1/debates/{id}")).await.json();
     assert_eq!((&ended["ended"], &ended["open_gate"]), (&gate["pending"], &Value::Null), "what was approved is what counts");
