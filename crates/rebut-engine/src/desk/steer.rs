@@ -66,16 +66,18 @@ impl Desk {
         }
         let commit = in_time(&decision.gate, seen, self.inner.clock.clone());
         match self.append_human(&journal, Event::GateDecided(Box::new(decision)), commit).await {
-            Err(DeskError::TooLate { what: TooLate::Decided(late), .. }) if late.is_timeout() => self.close_gate(&journal, *late).await,
+            Err(DeskError::TooLate { what: TooLate::Decided(late), .. }) if late.is_timeout() => {
+                self.record_timeout(&journal, (*late).clone()).await?;
+                Err(DeskError::TooLate { debate: id, what: TooLate::Decided(late) })
+            }
             decided => decided,
         }
     }
 
-    /// Records that nobody decided a gate in time, where the timer has not, and says so: its process may be gone, or the debate paused.
-    async fn close_gate(&self, journal: &Journal, late: GateDecided) -> Result<(), DeskError> {
+    /// Records that nobody decided a gate in time, where the timer has not: its process may be gone, or the debate paused.
+    pub(super) async fn record_timeout(&self, journal: &Journal, late: GateDecided) -> Result<(), DeskError> {
         let commit = undecided(&late.gate);
-        self.append_human(journal, Event::GateDecided(Box::new(late.clone())), commit).await?;
-        Err(DeskError::TooLate { debate: journal.debate(), what: TooLate::Decided(Box::new(late)) })
+        self.append_human(journal, Event::GateDecided(Box::new(late)), commit).await
     }
 
     /// Records a person's choice after a contested end.
@@ -208,7 +210,7 @@ impl Desk {
         });
     }
 
-    async fn open(&self, id: DebateId) -> Result<Arc<Journal>, DeskError> {
+    pub(super) async fn open(&self, id: DebateId) -> Result<Arc<Journal>, DeskError> {
         let live = self.inner.live().get(&id).map(|live| live.journal.clone());
         if let Some(journal) = live {
             return Ok(journal);

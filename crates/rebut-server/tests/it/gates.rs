@@ -90,6 +90,10 @@ async fn who_decides_after_the_time_is_shown_that_nobody_did() {
     assert_eq!(house.ask("alice-admin", "POST", &at("pause"), &Value::Null).await.status, 202);
     house.over(id).await;
     house.clock.go_ahead(601);
+    for reading in ["/status", "/results", ""] {
+        let shown = house.get("alice-viewer", &format!("/v1/debates/{id}{reading}")).await.json();
+        assert_eq!(shown["open_gate"], Value::Null, "nobody is waited for any more: {reading}");
+    }
     for (verb, body) in [("approve", json!({})), ("reject", json!({ "reason": "no" }))] {
         let late = house.ask("alice-approver", "POST", &at(verb), &body).await;
         assert_eq!((late.status, &late.json()["decision"]["by"]), (409, &json!("timeout")), "{}", late.body);

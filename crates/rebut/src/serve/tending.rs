@@ -1,9 +1,9 @@
-//! What a server does beside answering: it goes on with debates that nobody runs, and removes what is kept long enough.
+//! What a server does beside answering: it goes on with debates that nobody runs, closes gates of paused ones in time, and removes what is kept long enough.
 
 use super::{Keyring, chance, log::Log};
 use crate::{app::App, commands::keep, error::CliError, git::branch};
 use rebut_engine::{
-    DebateId, Desk,
+    DebateId, Desk, PausedGates,
     error::{DeskError, Halt},
     formats::challenge,
     store::StoreError,
@@ -25,6 +25,8 @@ pub struct Tending {
     pub log: Log,
     /// Debates that could not be gone on with, and when that was tried.
     pub left: HashMap<DebateId, Instant>,
+    /// When the gates of paused debates close.
+    pub gates: PausedGates,
 }
 
 /// So many are gone on with before a pause: models, disk and whoever asks something meanwhile get their turn.
@@ -54,6 +56,7 @@ impl Tending {
         let mut swept: Option<Instant> = None;
         loop {
             self.adopt().await;
+            self.close_gates().await;
             if swept.is_none_or(|when| when.elapsed() >= SWEEP) {
                 self.sweep().await;
                 swept = Some(Instant::now());
@@ -95,6 +98,16 @@ impl Tending {
         if let Err(error) = resumed {
             self.left.insert(id, Instant::now());
             self.log.complain("left open", &[("debate", &id.to_string()), ("why", error.message())]);
+        }
+    }
+
+    /// Sees that nobody in time is a no, also where a debate is paused and no run waits at its gate.
+    async fn close_gates(&mut self) {
+        match self.desk.close_overdue(&mut self.gates).await {
+            Ok(failed) => failed.iter().for_each(|(id, error)| {
+                self.log.complain("a gate stays open", &[("debate", &id.to_string()), ("why", &error.to_string())]);
+            }),
+            Err(error) => self.log.complain("looking for gates failed", &[("why", &error.to_string())]),
         }
     }
 

@@ -64,6 +64,27 @@ fn what_waits_for_approval_at_a_server_goes_on_waiting() {
 }
 
 #[test]
+fn the_gate_of_a_paused_debate_closes_by_itself() {
+    let rebut = Rebut::new();
+    rebut.user_config("");
+    rebut.write("debate.md", &script(&[("*", &recommends("A"))]));
+    let served = Served::start(&rebut, &["--allow-scripts"]);
+    // However slow this machine is, one of them is paused before its time is over.
+    let id = (1..20).map(|power| 1_u64 << power).find_map(|seconds| {
+        let id = served.begin(&request(&json!({"approval_seconds": seconds})));
+        served.follow(&id, |event| event["type"] == "gate.opened");
+        served.ask("POST", &format!("/v1/debates/{id}/pause"), None);
+        let event = served.follow(&id, |event| ["debate.paused", "debate.completed"].iter().any(|kind| event["type"] == *kind));
+        (event["type"] == "debate.paused").then_some(id)
+    });
+    let id = id.expect("a debate that is paused in time");
+    let decided = served.follow(&id, |event| event["type"] == "gate.decided");
+    assert_eq!(decided["data"], json!({"gate": "result", "approved": false, "by": "timeout", "reason": "nobody decided in time"}));
+    let late = served.ask("POST", &format!("/v1/debates/{id}/approve"), None);
+    assert_eq!((late.status, &late.json()["decision"]["by"]), (409, &json!("timeout")), "{late:?}");
+}
+
+#[test]
 fn times_and_names_that_mean_something_else_are_refused() {
     let rebut = Rebut::new();
     rebut.user_config("");
