@@ -44,7 +44,7 @@ pub async fn ls(global: &GlobalArgs, args: LsArgs) -> Result<u8, CliError> {
     }
     if let (Some((session, _)), false) = (sessions.iter().find(|(_, state)| *state == WAITING), global.quiet) {
         let id = session.id.short();
-        eprintln!("waiting for a person: rebut show {id}, then rebut approve {id} or rebut reject {id}");
+        eprintln!("waiting for a person: rebut show {id}, then rebut approve {id} or rebut reject {id} --reason \"…\"");
     }
     if let (Some((session, _)), false) = (sessions.iter().find(|(_, state)| *state == INTERRUPTED), global.quiet) {
         eprintln!("interrupted: its process is gone; go on with: rebut resume {}", session.id.short());

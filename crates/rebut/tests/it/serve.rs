@@ -395,6 +395,13 @@ fn a_gate_is_listed_and_decided_at_a_server() {
         assert_eq!(there, here);
         assert!(there.contains("at the gate `after proposal`") && there.contains(&format!("rebut approve {}", &id[..8])), "{there}");
         assert_eq!(client.json(0, &["gates", "--json"])[0]["debate_id"], id.as_str());
+        for (said, place) in
+            [(None, &client), (None, &rebut), (Some(" "), &client), (Some(" "), &rebut)].into_iter().filter(|_| word == "reject")
+        {
+            let reason: Vec<&str> = said.into_iter().flat_map(|said| ["--reason", said]).collect();
+            let refused = place.run(&[&[word, &id[..8]], &reason[..]].concat());
+            assert!(refused.code == 2 && refused.stderr.contains("--reason"), "{said:?}: {}", refused.stderr);
+        }
         client.expect(0, &[word, &id[..8], "--reason", "seen"]);
         client.start(&["watch", &id]).until(|event| event["type"] == "debate.completed");
         assert_eq!(client.json(0, &["show", &id, "--json"])["outcome"], ending);
