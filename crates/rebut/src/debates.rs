@@ -4,7 +4,7 @@ use crate::{
     app::{App, user},
     cli::Form,
     error::CliError,
-    remote::{Following, Remote},
+    remote::{Following, Remote, Voice},
 };
 use rebut_engine::{
     DebateId, Desk, Watch,
@@ -199,6 +199,13 @@ impl From<&Desk> for Debates {
 }
 
 impl Tail {
+    /// Has another tell that a connection was lost, where there is one.
+    pub fn told_by(&mut self, voice: Voice) {
+        if let Self::There(following) = self {
+            following.told_by(voice);
+        }
+    }
+
     /// The next event; `None` when the debate has ended or was left and everything was seen.
     pub async fn next(&mut self) -> Result<Option<Record>, CliError> {
         match self {
