@@ -117,6 +117,7 @@ fn a_person_decides_and_only_a_right_answer_of_somebody_who_may_is_taken() {
         // What no schema says, but the format asks for.
         (with("confidence", json!(7)), "must be from 0 to 1"),
         (with("claims", json!([])), "give at least one argument"),
+        (with("claims", json!(vec!["so"; 9])), "9 claims; give one to five, never more than 8"),
         // Nothing is passed over or moved that a person wrote.
         (with("ranking", json!(["Q", "Q"])), "each once, `B` first"),
         (with("ranking", json!(["B", "B"])), "each once, `B` first"),

@@ -95,7 +95,7 @@ reply!(Recommendation, "recommendation", taken_otherwise = Recommendation::ranke
 reply!(Response, "response", taken_otherwise = Response::ranked_otherwise);
 reply!(OptionDraft, "option_draft");
 
-/// The most arguments one turn may bring.
+/// The most arguments one turn may bring. Five are asked for; a few more are not worth a clarification.
 const MOST_CLAIMS: usize = 8;
 
 impl Recommendation {
@@ -193,7 +193,7 @@ fn check_argument(confidence: f64, summary: &str, claims: &mut Vec<String>) -> R
     match claims.len() {
         0 => Err("\"claims\" is empty; give at least one argument".to_owned()),
         1..=MOST_CLAIMS => Ok(()),
-        count => Err(format!("{count} claims; give at most five")),
+        count => Err(format!("{count} claims; give one to five, never more than {MOST_CLAIMS}")),
     }
 }
 
