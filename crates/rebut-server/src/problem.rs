@@ -82,6 +82,11 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "not-found", "there is no such thing here")
     }
 
+    /// The asker's own debate has no such part; so it can be said what it has.
+    pub fn no_such_part(detail: impl Into<String>, hint: impl Into<Box<str>>) -> Self {
+        Self { detail: detail.into(), hint: Some(hint.into()), ..Self::not_found() }
+    }
+
     /// It is not in a state for this.
     pub fn conflict(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "wrong-state", detail)

@@ -51,6 +51,19 @@ async fn an_approver_sees_the_whole_result_wherever_they_look() {
 }
 
 #[tokio::test]
+async fn a_gate_that_is_not_there_is_told_from_those_that_are() {
+    let house = House::open().await;
+    let (id, gateless) = (at_gate(&house).await, house.run().await);
+    for (id, hint) in [(id, "it came to: `result`"), (gateless, "it came to no gate yet")] {
+        let path = format!("/v1/debates/{id}/gates/convergence/decision");
+        let missing = house.ask("alice-approver", "POST", &path, &json!({ "approved": true })).await;
+        let said = missing.json();
+        assert_eq!((missing.status, &said["type"]), (404, &json!("urn:rebut:not-found")), "{said}");
+        assert_eq!((&said["detail"], &said["hint"]), (&json!("this debate has no gate `convergence`"), &json!(hint)));
+    }
+}
+
+#[tokio::test]
 async fn a_gate_cannot_be_gone_around() {
     let house = House::open().await;
     let id = at_gate(&house).await;
