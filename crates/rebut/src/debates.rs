@@ -115,7 +115,13 @@ impl Debates {
     /// What is recorded after an event, as it comes.
     pub async fn watch(&self, id: DebateId, after: u64) -> Result<Tail, CliError> {
         match self {
-            Self::Here(desk) => Ok(Tail::Here(Box::new(desk.watch(id, after).await?))),
+            Self::Here(desk) => {
+                let watch = desk.watch(id, after).await?;
+                match watch.head() {
+                    head if after > head => Err(CliError::usage(format!("there is no event {after}; the last one is {head}"))),
+                    _ => Ok(Tail::Here(Box::new(watch))),
+                }
+            }
             Self::There(remote) => Ok(Tail::There(Box::new(remote.follow(id, after)))),
         }
     }

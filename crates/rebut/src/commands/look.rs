@@ -126,7 +126,8 @@ pub async fn show(global: &GlobalArgs, args: ShowArgs) -> Result<u8, CliError> {
     } else {
         output::print(&text::result(&view, true, app.go_on(&view).as_deref(), Paint::stdout(global.color)))?;
         if view.open_gate.is_some() && !debates.is_run(id).await? {
-            eprintln!("its process is gone: what is decided is kept, and it goes on with: rebut resume {}", id.short());
+            let why = if view.paused { "it is paused" } else { "its process is gone" };
+            eprintln!("{why}: what is decided is kept, and it goes on with: rebut resume {}", id.short());
         }
     }
     Ok(0)

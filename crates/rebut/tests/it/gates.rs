@@ -34,6 +34,8 @@ fn what_waits_for_approval_at_a_server_goes_on_waiting() {
     assert!(shown.contains("what is to be approved:") && shown.contains("\"recommended_option\": \"A\""), "{shown}");
     assert_eq!(served.ask("POST", &at("pause"), None).status, 202);
     served.follow(&id, |event| event["type"] == "debate.paused");
+    let paused = rebut.run(&["show", &id]).stderr;
+    assert!(paused.contains("it is paused: what is decided is kept") && !paused.contains("its process is gone"), "{paused}");
     let rows = [
         (json!({"approval_seconds": 0}), 422),
         (json!({"approval_seconds": 60}), 422),

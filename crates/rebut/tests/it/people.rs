@@ -143,7 +143,11 @@ fn a_person_decides_and_only_a_right_answer_of_somebody_who_may_is_taken() {
     assert_eq!(held.expect("a position")["data"]["ranking"], json!(["B", "A"]), "as it was sent");
     assert_refused(&post(&approver, &good), 409, "answered already");
     assert_refused(&served.ask("GET", &turn(&id), None), 409, "answered already");
-    assert_refused(&served.ask("POST", &format!("{}/recommend%2Fnobody", turns(&id)), Some(&good)), 404, "no such thing");
+    assert_refused(
+        &served.ask("POST", &format!("{}/recommend%2Fnobody", turns(&id)), Some(&good)),
+        404,
+        "this debate has no turn `recommend/nobody`",
+    );
     assert_eq!((&served.ask("GET", &turns(&id), None).json()["turns"], &status(&served, &id)["waiting"]), (&json!([]), &json!([])));
     rebut.expect(0, &["audit", "verify", &id]);
     rebut.expect(0, &["replay", &id]);

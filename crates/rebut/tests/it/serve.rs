@@ -316,6 +316,10 @@ fn the_command_line_shows_the_same_of_a_server_as_of_this_machine() {
     for args in views {
         assert_eq!(client.expect(0, args), rebut.expect(0, args), "{args:?}");
     }
+    for place in [&client, &rebut] {
+        let beyond = place.run(&["watch", &id, "--after", "9999"]);
+        assert!(beyond.code == 2 && beyond.stderr.contains("there is no event 9999; the last one is"), "{}", beyond.stderr);
+    }
     assert!(decided.stdout.starts_with(&client.expect(0, &["show", &id])), "{}", decided.stdout);
     assert_eq!(client.read("out.ndjson"), rebut.expect(0, &["export", &id, "-f", "journal"]));
     assert!(client.read("out.html").contains("Offline support?"));
