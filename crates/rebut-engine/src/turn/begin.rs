@@ -147,12 +147,13 @@ impl<'a> Exchange<'a> {
     fn intent(&mut self, attempt: &Attempt, begun: &Begun<'_>) -> Entry {
         let prompt = self.told.prompt(self.agent).hash();
         let known = &self.recorded;
+        let is_unpaid = known.model.as_deref().is_some_and(is_person);
         let started = TurnStarted {
             turn: self.turn.clone(),
             attempt: attempt.number,
             model: attempt.model.clone(),
             prompt,
-            possibly_paid_twice: known.in_flight && attempt.number == known.failed + 1,
+            possibly_paid_twice: known.in_flight && attempt.number == known.failed + 1 && !is_unpaid,
             held: begun.hold.as_ref().map(Hold::amount),
         };
         Entry::new(self.step.place(Some(&self.agent.name)), Event::TurnStarted(started))

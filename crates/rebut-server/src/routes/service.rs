@@ -1,6 +1,10 @@
 //! The server itself: who asks, whether it works, what it counts, what it offers.
 
-use super::{exports::PAGE_POLICY, exports::plain, json, steering::Nothing};
+use super::{
+    exports::{HTML, PAGE_POLICY, plain},
+    json,
+    steering::Nothing,
+};
 use crate::{
     docs,
     door::Call,
@@ -79,7 +83,7 @@ pub async fn openapi(call: Call) -> Result<Response, Problem> {
 
 /// This interface, for people.
 pub async fn docs(call: Call) -> Result<Response, Problem> {
-    let mut response = plain("text/html; charset=utf-8", docs::page(&call.server.document));
+    let mut response = plain(HTML, docs::page(&call.server.document));
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, PAGE_POLICY);
     Ok(response)
 }

@@ -253,6 +253,7 @@ fn a_turn_that_waited_is_asked_again_wherever_its_debate_goes_on() {
     let events = last.events(&id);
     let count = |kind: &str| events.iter().filter(|event| event["type"] == kind && event["agent"] == "effort").count();
     assert_eq!((count("turn.started"), count("turn.completed")), (3, 1), "{events:?}");
+    assert_eq!(result["usage"]["possibly_paid_twice"], json!([]), "people are not paid: {result}");
     rebut.expect(0, &["audit", "verify", &id]);
     rebut.expect(0, &["replay", &id]);
 }
