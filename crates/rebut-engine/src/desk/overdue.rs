@@ -3,9 +3,9 @@
 use super::Desk;
 use crate::{
     DebateId,
-    error::{DeskError, Halt, TooLate},
+    error::{DeskError, TooLate},
     gating::GateDecided,
-    store::{Filter, Session, Status, StoreError},
+    store::{Filter, Session, Status},
 };
 use jiff::Timestamp;
 use std::collections::HashMap;
@@ -42,7 +42,7 @@ impl Desk {
             match closed {
                 Ok(rests) => drop(known.0.insert(id, rests)),
                 // Nothing is known of this one then, nor of those behind it.
-                Err(error) if is_away(&error) => return Err(error),
+                Err(error) if error.is_away() => return Err(error),
                 Err(error) => {
                     known.0.insert(id, Rests { since: session.updated_at, closes: None });
                     failed.push((id, error));
@@ -70,8 +70,4 @@ impl Desk {
             Err(error) => Err(error),
         }
     }
-}
-
-fn is_away(error: &DeskError) -> bool {
-    matches!(error, DeskError::Store(StoreError::Unavailable(_)) | DeskError::Halted(Halt::Store(StoreError::Unavailable(_))))
 }

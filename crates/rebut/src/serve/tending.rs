@@ -89,10 +89,10 @@ impl Tending {
             Ok(None) => match self.desk.adopt(id).await {
                 // Another server was faster, or it ended meanwhile.
                 Err(DeskError::Halted(Halt::Store(StoreError::Held { .. }) | Halt::TakenOver) | DeskError::WrongState(_)) => return,
-                Err(error) if is_away(&error) => return self.log.complain("cannot go on yet", &[("why", &error.to_string())]),
+                Err(error) if error.is_away() => return self.log.complain("cannot go on yet", &[("why", &error.to_string())]),
                 resumed => resumed.map(drop).map_err(CliError::from),
             },
-            Err(error) if is_away(&error) => return self.log.complain("cannot go on yet", &[("why", &error.to_string())]),
+            Err(error) if error.is_away() => return self.log.complain("cannot go on yet", &[("why", &error.to_string())]),
             Err(error) => Err(error.into()),
         };
         if let Err(error) = resumed {
@@ -146,9 +146,4 @@ fn not_ours(app: &App, id: DebateId, view: &View) -> Option<String> {
         && challenge::Input::parse(&started.input).is_ok_and(|input| !input.workspace.is_empty());
     let is_kept = has_workspace || app.place.afterwards(id).exists() || branch::is_kept(&app.place.worktrees(), id);
     is_kept.then(|| format!("it was begun by a command that writes files at its end; go on with: rebut resume {}", id.short()))
-}
-
-/// Whether the database cannot be reached: nothing is known of the debate itself, and it is looked for again as soon as all others.
-fn is_away(error: &DeskError) -> bool {
-    matches!(error, DeskError::Store(StoreError::Unavailable(_)) | DeskError::Halted(Halt::Store(StoreError::Unavailable(_))))
 }
