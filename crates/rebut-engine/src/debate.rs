@@ -76,6 +76,8 @@ pub(crate) enum Steer {
     Pause,
     /// As a pause, but whoever finds the debate next goes on with it: nobody wanted it to rest.
     Leave,
+    /// A pause in a process that lets go of its debates: nobody is waited for any more, and the debate rests all the same.
+    PauseAtOnce,
     Cancel,
 }
 
@@ -288,7 +290,7 @@ impl Debate {
     pub(crate) fn check_steering(&self) -> Result<(), Halt> {
         match *self.steer.borrow() {
             Steer::Run => Ok(()),
-            Steer::Pause | Steer::Leave => Err(Halt::Paused),
+            Steer::Pause | Steer::Leave | Steer::PauseAtOnce => Err(Halt::Paused),
             Steer::Cancel => Err(self.cancelled()),
         }
     }
@@ -323,7 +325,7 @@ impl Debate {
     /// Returns when this process lets go of the debate; never otherwise.
     pub(crate) async fn until_left(&self) {
         let mut steer = self.steer.clone();
-        if steer.wait_for(|steer| *steer == Steer::Leave).await.is_err() {
+        if steer.wait_for(|steer| matches!(steer, Steer::Leave | Steer::PauseAtOnce)).await.is_err() {
             std::future::pending::<()>().await;
         }
     }

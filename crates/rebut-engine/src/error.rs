@@ -157,3 +157,10 @@ pub enum DeskError {
     #[error(transparent)]
     Store(#[from] StoreError),
 }
+
+impl DeskError {
+    /// Whether the database cannot be reached now: nothing is known of the debate itself, and asking again is right.
+    pub fn is_away(&self) -> bool {
+        matches!(self, Self::Store(StoreError::Unavailable(_)) | Self::Halted(Halt::Store(StoreError::Unavailable(_))))
+    }
+}

@@ -89,14 +89,19 @@ impl GateOpened {
         self.seconds.is_none() || self.content == content
     }
 
-    fn closes_at(&self) -> Option<Timestamp> {
+    /// Whether its time is over.
+    pub(crate) fn is_over(&self, now: Timestamp) -> bool {
+        self.closes_at().is_some_and(|until| until <= now)
+    }
+
+    pub(crate) fn closes_at(&self) -> Option<Timestamp> {
         self.until.parse().ok()
     }
 }
 
 impl GateDecided {
     /// The decision of the timer.
-    fn timed_out(gate: &str) -> Self {
+    pub(crate) fn timed_out(gate: &str) -> Self {
         Self { gate: gate.to_owned(), approved: false, by: TIMEOUT.to_owned(), reason: "nobody decided in time".to_owned() }
     }
 
@@ -234,7 +239,7 @@ pub(crate) fn in_time(gate: &str, seen: Option<Hash>, clock: Arc<dyn Clock>) -> 
     let gate = gate.to_owned();
     deciding(move |memory| {
         let opened = memory.gates.get(&gate).and_then(|known| known.opened.as_ref());
-        let is_closed = || opened.and_then(|opened| opened.closes_at()).is_some_and(|until| until <= clock.now());
+        let is_closed = || opened.is_some_and(|opened| opened.is_over(clock.now()));
         let shows_other = || seen.is_some() && seen != opened.map(|opened| opened.content);
         decided_or_ended(memory, &gate)
             .or_else(|| is_closed().then(|| TooLate::Decided(Box::new(GateDecided::timed_out(&gate)))))

@@ -61,5 +61,5 @@ pub mod visits;
 pub mod voting;
 pub mod wisdom;
 
-pub use desk::{Desk, DeskOptions, Fork, More, Replayed, Running, Start, Watch};
+pub use desk::{Desk, DeskOptions, Fork, More, PausedGates, Replayed, Running, Start, Watch};
 pub use id::DebateId;

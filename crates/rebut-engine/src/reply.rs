@@ -15,12 +15,18 @@ pub trait Reply: DeserializeOwned + Serialize + JsonSchema + PartialEq + Send + 
 
     /// The JSON schema, made once.
     fn schema() -> &'static Value;
+
+    /// What of this reply is taken otherwise than it was written, and how to write it. No model is asked again for that; a person is.
+    fn taken_otherwise(&self, _taken: &Self) -> Option<String> {
+        None
+    }
 }
 
-/// Makes a type a [`Reply`](crate::reply::Reply) of the given name.
+/// Makes a type a [`Reply`](crate::reply::Reply) of the given name; where its check may take something otherwise than it was written, with what
+/// a person is told then.
 #[macro_export]
 macro_rules! reply {
-    ($type:ty, $name:literal) => {
+    ($type:ty, $name:literal $(, taken_otherwise = $differs:path)?) => {
         impl $crate::reply::Reply for $type {
             const NAME: &'static str = $name;
 
@@ -28,6 +34,11 @@ macro_rules! reply {
                 static SCHEMA: std::sync::OnceLock<serde_json::Value> = std::sync::OnceLock::new();
                 SCHEMA.get_or_init($crate::reply::strict_schema::<Self>)
             }
+            $(
+                fn taken_otherwise(&self, taken: &Self) -> Option<String> {
+                    $differs(self, taken)
+                }
+            )?
         }
     };
 }

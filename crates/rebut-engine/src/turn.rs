@@ -415,11 +415,15 @@ fn no_answer(text: &str, most: usize) -> Option<(FaultKind, String)> {
     }
 }
 
-/// Says what this turn would hold against a text.
+/// Says what this turn would hold against a person's text: besides what no model may say either, that something would be taken otherwise.
 fn fits<R: Reply>(text: &str, most: usize, check: &Check<'static, R>) -> Result<(), String> {
     match no_answer(text, most) {
         Some((_, why)) => Err(why),
-        None => extract(text, check).map(drop),
+        None => {
+            let taken = extract(text, check)?.reply;
+            let sent = serde_json::from_str::<R>(text.trim()).ok();
+            sent.and_then(|sent| sent.taken_otherwise(&taken)).map_or(Ok(()), Err)
+        }
     }
 }
 

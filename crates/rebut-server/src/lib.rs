@@ -10,6 +10,7 @@ mod limits;
 mod metrics;
 mod openapi;
 mod problem;
+mod ready;
 mod routes;
 mod server;
 mod sse;

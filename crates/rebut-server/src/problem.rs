@@ -82,6 +82,11 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "not-found", "there is no such thing here")
     }
 
+    /// The asker's own debate has no such part; so it can be said what it has.
+    pub fn no_such_part(detail: impl Into<String>, hint: impl Into<Box<str>>) -> Self {
+        Self { detail: detail.into(), hint: Some(hint.into()), ..Self::not_found() }
+    }
+
     /// It is not in a state for this.
     pub fn conflict(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "wrong-state", detail)
@@ -114,7 +119,9 @@ impl Problem {
     }
 
     fn late(detail: String, what: TooLate) -> Self {
-        let late = Self::new(StatusCode::CONFLICT, "too-late", detail);
+        // Nothing is decided: whoever looks again may still be in time.
+        let kind = if matches!(what, TooLate::ShowsOther { .. }) { "content-changed" } else { "too-late" };
+        let late = Self::new(StatusCode::CONFLICT, kind, detail);
         match what {
             TooLate::Decided(decision) => Self { decision: Some(decision), ..late },
             TooLate::Answered(answer) => Self { answer: Some(answer), ..late },

@@ -8,6 +8,7 @@ use crate::{
     limits::{Buckets, Watchers},
     metrics::Metrics,
     openapi,
+    ready::Readiness,
     routes::table::ROUTES,
 };
 use axum::{Router, extract::Request, middleware, routing::on};
@@ -128,6 +129,8 @@ pub struct Shared {
     pub watchers: Arc<Watchers>,
     /// Told when somebody ends a visit here.
     pub left: watch::Sender<()>,
+    /// Whether its database answers.
+    pub ready: Readiness,
     /// Whether it stops.
     pub stopping: watch::Receiver<bool>,
     /// What the interface is, for programs.
@@ -156,8 +159,8 @@ impl Server {
         let (stop, stopping) = watch::channel(false);
         let hosts = Hosts::new(port, &self.settings.hosts);
         let document = openapi::document(&*self.front);
-        let (buckets, watchers, left) = Default::default();
-        let shared = Arc::new(Shared { server: self, hosts, buckets, watchers, left, stopping, document });
+        let (buckets, watchers, left, ready) = Default::default();
+        let shared = Arc::new(Shared { server: self, hosts, buckets, watchers, left, ready, stopping, document });
         let mut router = Router::new();
         for route in ROUTES {
             let server = shared.clone();

@@ -4,7 +4,7 @@ use crate::{
     app::{App, user},
     cli::Form,
     error::CliError,
-    remote::{Following, Remote},
+    remote::{Following, Remote, Voice},
     typed::command,
 };
 use rebut_engine::{
@@ -116,7 +116,13 @@ impl Debates {
     /// What is recorded after an event, as it comes.
     pub async fn watch(&self, id: DebateId, after: u64) -> Result<Tail, CliError> {
         match self {
-            Self::Here(desk) => Ok(Tail::Here(Box::new(desk.watch(id, after).await?))),
+            Self::Here(desk) => {
+                let watch = desk.watch(id, after).await?;
+                match watch.head() {
+                    head if after > head => Err(CliError::usage(format!("there is no event {after}; the last one is {head}"))),
+                    _ => Ok(Tail::Here(Box::new(watch))),
+                }
+            }
             Self::There(remote) => Ok(Tail::There(Box::new(remote.follow(id, after)))),
         }
     }
@@ -200,6 +206,13 @@ impl From<&Desk> for Debates {
 }
 
 impl Tail {
+    /// Has another tell that a connection was lost, where there is one.
+    pub fn told_by(&mut self, voice: Voice) {
+        if let Self::There(following) = self {
+            following.told_by(voice);
+        }
+    }
+
     /// The next event; `None` when the debate has ended or was left and everything was seen.
     pub async fn next(&mut self) -> Result<Option<Record>, CliError> {
         match self {

@@ -74,6 +74,15 @@ impl CliError {
     }
 }
 
+/// The innermost cause of an error, on one line: it is the one that helps.
+pub fn innermost(error: &dyn std::error::Error) -> String {
+    let mut last = error;
+    while let Some(inner) = last.source() {
+        last = inner;
+    }
+    rebut_engine::clean::on_one_line(&last.to_string())
+}
+
 impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&rebut_engine::clean::for_people(&self.message))?;

@@ -3,6 +3,7 @@
 use crate::{
     cli::GlobalArgs,
     paint::Paint,
+    remote::Voice,
     text::{TOPIC_CHARS, gate_lines, padded},
 };
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -88,9 +89,17 @@ impl Progress {
 
     /// Says something without disturbing the spinners.
     pub fn say(&self, text: &str) {
+        (self.voice())(text);
+    }
+
+    /// The same for whoever has something to say later.
+    pub fn voice(&self) -> Voice {
         match self {
-            Self::Spinners(spinners) => spinners.all.suspend(|| eprintln!("{text}")),
-            Self::Lines(_) | Self::Silent => eprintln!("{text}"),
+            Self::Spinners(spinners) => {
+                let all = spinners.all.clone();
+                Box::new(move |text| all.suspend(|| eprintln!("{text}")))
+            }
+            Self::Lines(_) | Self::Silent => Box::new(|text| eprintln!("{text}")),
         }
     }
 

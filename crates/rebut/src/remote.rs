@@ -2,9 +2,15 @@
 
 mod following;
 
-pub use following::Following;
+pub use following::{Following, Voice};
 
-use crate::{app::App, cli::Form, error::CliError, serve::Keyring, typed::command};
+use crate::{
+    app::App,
+    cli::Form,
+    error::{CliError, innermost},
+    serve::Keyring,
+    typed::command,
+};
 use futures_util::StreamExt;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rebut_engine::{
@@ -219,9 +225,8 @@ impl Remote {
 
     fn away(&self, error: &reqwest::Error) -> CliError {
         // Without the address in it, which the sentence has already.
-        let why = std::error::Error::source(error).map_or_else(|| "no answer".to_owned(), ToString::to_string);
-        CliError::failed(format!("{} does not answer: {}", self.base, on_one_line(&why)))
-            .hint("is the server running there? `rebut serve` starts one")
+        let why = if error.is_timeout() { "it takes too long".to_owned() } else { innermost(error) };
+        CliError::failed(format!("{} does not answer: {why}", self.base)).hint("is the server running there? `rebut serve` starts one")
     }
 }
 

@@ -1,12 +1,14 @@
 //! The desk: the one façade that starts, resumes, watches, steers and keeps debates, and the only spawner.
 
 mod keep;
+mod overdue;
 mod quoting;
 mod run;
 mod steer;
 mod watch;
 
 pub use keep::{Fork, Replayed};
+pub use overdue::PausedGates;
 pub use watch::Watch;
 
 pub(crate) use watch::Ears;
@@ -288,9 +290,11 @@ impl Desk {
         }
     }
 
-    /// A debate as its journal tells it.
+    /// A debate as its journal tells it now: nobody is waited for at a gate whose time is over, also where that is not on record yet.
     pub async fn view(&self, id: DebateId) -> Result<View, DeskError> {
-        Ok(View::of(&self.records(id).await?))
+        let mut view = View::of(&self.records(id).await?);
+        view.open_gate = view.open_gate.filter(|gate| !gate.is_over(self.now()));
+        Ok(view)
     }
 
     /// A debate as its events of some kinds tell it; what the others tell is missing, as in [`View::picked`].

@@ -67,16 +67,18 @@ impl Desk {
         }
         let commit = in_time(&decision.gate, seen, self.inner.clock.clone());
         match self.append_human(&journal, Event::GateDecided(Box::new(decision)), commit).await {
-            Err(DeskError::TooLate { what: TooLate::Decided(late), .. }) if late.is_timeout() => self.close_gate(&journal, *late).await,
+            Err(DeskError::TooLate { what: TooLate::Decided(late), .. }) if late.is_timeout() => {
+                self.record_timeout(&journal, (*late).clone()).await?;
+                Err(DeskError::TooLate { debate: id, what: TooLate::Decided(late) })
+            }
             decided => decided,
         }
     }
 
-    /// Records that nobody decided a gate in time, where the timer has not, and says so: its process may be gone, or the debate paused.
-    async fn close_gate(&self, journal: &Journal, late: GateDecided) -> Result<(), DeskError> {
+    /// Records that nobody decided a gate in time, where the timer has not: its process may be gone, or the debate paused.
+    pub(super) async fn record_timeout(&self, journal: &Journal, late: GateDecided) -> Result<(), DeskError> {
         let commit = undecided(&late.gate);
-        self.append_human(journal, Event::GateDecided(Box::new(late.clone())), commit).await?;
-        Err(DeskError::TooLate { debate: journal.debate(), what: TooLate::Decided(Box::new(late)) })
+        self.append_human(journal, Event::GateDecided(Box::new(late)), commit).await
     }
 
     /// Records a person's choice after a contested end.
@@ -209,7 +211,7 @@ impl Desk {
         });
     }
 
-    async fn open(&self, id: DebateId) -> Result<Arc<Journal>, DeskError> {
+    pub(super) async fn open(&self, id: DebateId) -> Result<Arc<Journal>, DeskError> {
         let live = self.inner.live().get(&id).map(|live| live.journal.clone());
         if let Some(journal) = live {
             return Ok(journal);
@@ -254,14 +256,15 @@ impl Desk {
 }
 
 impl Live {
-    /// Tells a run what is wanted of it, unless it was told something else before.
+    /// Tells a run what is wanted of it. The first word counts; who is told to leave while it was to pause makes that pause at once.
     pub(super) fn steer_to(&self, wanted: Steer) {
         self.steer.send_if_modified(|steer| {
-            let runs = *steer == Steer::Run;
-            if runs {
-                *steer = wanted;
-            }
-            runs
+            let next = match (*steer, wanted) {
+                (Steer::Run, _) => wanted,
+                (Steer::Pause, Steer::Leave) => Steer::PauseAtOnce,
+                (told, _) => told,
+            };
+            std::mem::replace(steer, next) != next
         });
     }
 }

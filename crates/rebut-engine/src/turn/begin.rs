@@ -148,12 +148,13 @@ impl<'a> Exchange<'a> {
         let prompt = self.told.prompt(self.agent).hash();
         // Only the first call of this run can repeat one that an earlier run left under way.
         let in_flight = std::mem::replace(&mut self.recorded.in_flight, false);
+        let is_unpaid = self.recorded.model.as_deref().is_some_and(is_person);
         let started = TurnStarted {
             turn: self.turn.clone(),
             attempt: attempt.number,
             model: attempt.model.clone(),
             prompt,
-            possibly_paid_twice: in_flight && attempt.number == self.recorded.failed + 1,
+            possibly_paid_twice: in_flight && attempt.number == self.recorded.failed + 1 && !is_unpaid,
             held: begun.hold.as_ref().map(Hold::amount),
         };
         Entry::new(self.step.place(Some(&self.agent.name)), Event::TurnStarted(started))

@@ -2,7 +2,7 @@
 
 use crate::kernel::{Only, case, cut, decision};
 use rebut_engine::{
-    DebateId, Desk, DeskOptions, Fork, More, Running, Start,
+    DebateId, Desk, DeskOptions, Fork, More, PausedGates, Running, Start,
     budget::Caps,
     error::{DeskError, Halt, TooLate},
     event::{DebatePaused, DebateResumed, Event, GateOpened, Limits},
@@ -181,6 +181,37 @@ async fn nobody_decides_after_the_time() {
     tokio::time::advance(Duration::from_secs(WAITS)).await;
     let outcome = desks[1].resume_with(id, approval(9 * WAITS)).await.expect("it resumes").outcome().await.expect("it ends");
     assert_eq!(outcome.outcome, Ending::Rejected, "the time was over before more was given");
+}
+
+/// No run waits at the gate of a paused debate: whoever looks after debates closes it, once, and nobody's word is written over.
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_paused_debate_is_over_without_anybody_asking() {
+    let (store, clock) = (Arc::new(MemoryStore::new()), Arc::new(SimulatedClock::new()));
+    let (desk, other) = (desk_over(&store, &clock), desk_over(&store, &clock));
+    let mut known = [PausedGates::default(), PausedGates::default()];
+    let (forgotten, _) = paused_at_gate(&desk).await;
+    let (decided, _) = paused_at_gate(&desk).await;
+    let (goes_on, _) = paused_at_gate(&desk).await;
+    let look = async |known: &mut [PausedGates; 2]| {
+        for (desk, known) in [&desk, &other].into_iter().zip(known) {
+            assert_eq!(desk.close_overdue(known).await, Ok(Vec::new()));
+        }
+    };
+    look(&mut known).await;
+    assert_eq!(kinds(&desk, forgotten, "gate.").await, ["gate.opened"], "there is still time");
+    other.decide(decided, decision("result", true, "boss"), None).await.expect("in time");
+    let running = desk.resume_with(goes_on, approval(2 * WAITS)).await.expect("it resumes");
+    tokio::time::advance(Duration::from_secs(WAITS)).await;
+    assert_eq!(desk.view(forgotten).await.expect("a view").open_gate, None, "nobody is waited for any more");
+    look(&mut known).await;
+    look(&mut known).await;
+    for (id, by) in [(forgotten, "timeout"), (decided, "boss")] {
+        assert_eq!(kinds(&desk, id, "gate.").await, ["gate.opened", "gate.decided"], "{by}");
+        let outcome = desk.resume(id).await.expect("it resumes").outcome().await.expect("it ends");
+        assert_eq!(outcome.outcome, if by == "boss" { Ending::Consensus } else { Ending::Rejected }, "{}", outcome.summary);
+    }
+    desk.decide(goes_on, decision("result", true, "boss"), None).await.expect("it was given more time");
+    assert_eq!(running.outcome().await.expect("it ends").outcome, Ending::Consensus);
 }
 
 #[tokio::test(start_paused = true)]

@@ -36,7 +36,7 @@ pub fn case(name: &str) -> Case {
 }
 
 /// Passes every request on, and remembers what was asked.
-struct Overheard {
+pub struct Overheard {
     inner: Arc<dyn Model>,
     heard: Mutex<Vec<(String, String)>>,
     under_way: AtomicUsize,
@@ -50,12 +50,12 @@ impl Overheard {
         Self { inner, heard: Mutex::default(), under_way: AtomicUsize::new(0), most_under_way: AtomicUsize::new(0), hold: None }
     }
 
-    fn holding(inner: Arc<dyn Model>, turn: &'static str) -> Self {
+    pub fn holding(inner: Arc<dyn Model>, turn: &'static str) -> Self {
         Self { hold: Some((turn, Notify::new(), Notify::new())), ..Self::new(inner) }
     }
 
     /// Waits until the held turn was asked.
-    async fn asked(&self) {
+    pub async fn asked(&self) {
         self.hold.as_ref().expect("a held turn").1.notified().await;
     }
 

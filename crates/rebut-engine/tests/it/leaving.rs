@@ -1,6 +1,6 @@
 //! Leaving in the middle: a debate whose time is over while its journal is being written, and a watcher whose run is gone.
 
-use crate::kernel::{Only, case, cut};
+use crate::kernel::{Only, Overheard, case, cut};
 use rebut_engine::{
     DebateId, Desk, DeskOptions, Start,
     error::{DeskError, Halt},
@@ -155,5 +155,29 @@ async fn a_pause_outlives_the_process_that_was_to_make_it_unless_a_person_says_g
         let by =
             paused.map(|record| matches!(record.event(), Ok(Some(Event::DebatePaused(paused))) if paused.by.as_deref() == Some("anna")));
         assert_eq!(by, (word == "nobody's").then_some(true), "{word}");
+    }
+}
+
+/// Whoever is waited for could not be heard any more; a pause that was asked for before is made all the same.
+#[tokio::test(start_paused = true)]
+async fn a_process_that_leaves_waits_for_no_person_whatever_it_was_told_before() {
+    for (word, rests) in [("none", false), ("its own", true), ("a person's", true)] {
+        let mut asked = case("contested").start;
+        let risk = asked.agents.iter_mut().find(|agent| &*agent.name == "risk").expect("a judge");
+        risk.model = "human:anna".into();
+        let person = Arc::new(Overheard::holding(case("contested").model(), "recommend/risk"));
+        let store = MemoryStore::new();
+        let options = DeskOptions { clock: Arc::new(SimulatedClock::new()), ..DeskOptions::default() };
+        let desk = Desk::with_options(Arc::new(store.clone()), Arc::new(Only(person.clone())), options);
+        let running = desk.start(asked).await.expect("it starts");
+        person.asked().await;
+        match word {
+            "none" => {}
+            "its own" => desk.pause(running.id).expect("it runs here"),
+            _ => desk.pause_by(running.id, "ben").await.expect("it runs"),
+        }
+        assert_eq!(desk.leave_all(Duration::from_secs(1)).await, 0, "{word}: cut off in a turn");
+        let last = store.load(running.id, 0).await.expect("a journal").pop().expect("events");
+        assert_eq!(&*last.kind == "debate.paused", rests, "{word}: {last:?}");
     }
 }

@@ -65,16 +65,20 @@ pub const MEDIA_TYPES: &[&str] = &[
     "application/sarif+json",
 ];
 
+/// Text says how its letters are written; the other types have one way only.
+const MARKDOWN: &str = "text/markdown; charset=utf-8";
+pub const HTML: &str = "text/html; charset=utf-8";
+
 const FORMS: &[Form] = &[
-    Form { name: Name::Markdown, media_type: "text/markdown", ending: "md", render: Render::Words(|view| Ok(report::markdown(view))) },
+    Form { name: Name::Markdown, media_type: MARKDOWN, ending: "md", render: Render::Words(|view| Ok(report::markdown(view))) },
     Form { name: Name::Json, media_type: "application/json", ending: "json", render: Render::Exact(document) },
     Form { name: Name::Yaml, media_type: "application/yaml", ending: "yaml", render: Render::Words(report::yaml) },
-    Form { name: Name::Adr, media_type: "text/markdown", ending: "adr.md", render: Render::Words(report::adr) },
-    Form { name: Name::Html, media_type: "text/html", ending: "html", render: Render::Exact(|view| Ok(report::html(view))) },
+    Form { name: Name::Adr, media_type: MARKDOWN, ending: "adr.md", render: Render::Words(report::adr) },
+    Form { name: Name::Html, media_type: HTML, ending: "html", render: Render::Exact(|view| Ok(report::html(view))) },
     Form { name: Name::Svg, media_type: "image/svg+xml", ending: "svg", render: Render::Exact(report::chart) },
     Form { name: Name::Journal, media_type: "application/x-ndjson", ending: "ndjson", render: Render::Journal },
     Form { name: Name::Sarif, media_type: "application/sarif+json", ending: "sarif", render: Render::Exact(report::sarif) },
-    Form { name: Name::Comment, media_type: "text/markdown", ending: "comment.md", render: Render::Words(report::comment) },
+    Form { name: Name::Comment, media_type: MARKDOWN, ending: "comment.md", render: Render::Words(report::comment) },
 ];
 
 /// Which form.
@@ -113,13 +117,13 @@ pub async fn export(call: Call) -> Result<Response, Problem> {
 /// Everything that was said.
 pub async fn transcript(call: Call) -> Result<Response, Problem> {
     let view = call.server.desk.view(call.id()?).await?;
-    Ok(plain("text/markdown; charset=utf-8", for_people(&report::transcript(&view)).into_owned()))
+    Ok(plain(MARKDOWN, for_people(&report::transcript(&view)).into_owned()))
 }
 
 /// A page without a script, which may draw and nothing else.
 pub async fn report(call: Call) -> Result<Response, Problem> {
     let view = call.server.desk.view(call.id()?).await?;
-    let mut response = plain("text/html; charset=utf-8", report::html(&view));
+    let mut response = plain(HTML, report::html(&view));
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, PAGE_POLICY);
     Ok(response)
 }

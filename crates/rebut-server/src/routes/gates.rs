@@ -99,11 +99,18 @@ pub async fn reject(call: Call) -> Result<Response, Problem> {
 /// Decides a gate by its name.
 pub async fn decide_named(call: Call) -> Result<Response, Problem> {
     let Decision { approved, reason, content } = crate::body::parse(&call.body)?;
-    let gate = Some(call.parameter("gate")?.to_owned());
-    if !all(&call.server.desk, call.id()?).await?.iter().any(|known| Some(&known.gate) == gate.as_ref()) {
-        return Err(Problem::not_found());
+    let gate = call.parameter("gate")?.to_owned();
+    let known = all(&call.server.desk, call.id()?).await?;
+    if !known.iter().any(|known| known.gate == gate) {
+        return Err(no_such_gate(&gate, &known));
     }
-    json(&decide(&call.server, call.id()?, &call.key()?.name, approved, Verdict { gate, reason, content }).await?)
+    json(&decide(&call.server, call.id()?, &call.key()?.name, approved, Verdict { gate: Some(gate), reason, content }).await?)
+}
+
+fn no_such_gate(name: &str, known: &[Gate]) -> Problem {
+    let names: Vec<String> = known.iter().map(|known| format!("`{}`", known.gate)).collect();
+    let hint = if names.is_empty() { "it came to no gate yet".to_owned() } else { format!("it came to: {}", names.join(", ")) };
+    Problem::no_such_part(format!("this debate has no gate `{name}`"), hint)
 }
 
 /// Decides the gate that is named, or the only one that waits. Who decides is who asks, never what is said in the request.

@@ -138,7 +138,12 @@ async fn turns_of(call: &Call) -> Result<View, Problem> {
 }
 
 fn reason(view: &View, turn: &str, runner: Runner) -> Problem {
-    let Some(known) = view.turns.iter().find(|known| known.turn == turn) else { return Problem::not_found() };
+    let Some(known) = view.turns.iter().find(|known| known.turn == turn) else {
+        return Problem::no_such_part(
+            format!("this debate has no turn `{turn}`"),
+            "its turns that wait are listed at `turn-requests`, or by `rebut turns ID`",
+        );
+    };
     let late = |detail: String| Problem::new(StatusCode::CONFLICT, "too-late", detail);
     match (known.state, &view.outcome) {
         (TurnState::Done, _) => late("this turn was answered already".to_owned()),

@@ -1,6 +1,10 @@
 //! The server itself: who asks, whether it works, what it counts, what it offers.
 
-use super::{exports::PAGE_POLICY, exports::plain, json, steering::Nothing};
+use super::{
+    exports::{HTML, PAGE_POLICY, plain},
+    json,
+    steering::Nothing,
+};
 use crate::{
     docs,
     door::Call,
@@ -79,7 +83,7 @@ pub async fn openapi(call: Call) -> Result<Response, Problem> {
 
 /// This interface, for people.
 pub async fn docs(call: Call) -> Result<Response, Problem> {
-    let mut response = plain("text/html; charset=utf-8", docs::page(&call.server.document));
+    let mut response = plain(HTML, docs::page(&call.server.document));
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, PAGE_POLICY);
     Ok(response)
 }
@@ -89,14 +93,16 @@ pub async fn health(_: Call) -> Result<Response, Problem> {
     Ok(plain("text/plain; charset=utf-8", "ok\n".to_owned()))
 }
 
-/// Whether the server can work.
+/// Whether the server can work. Whoever asks needs no key, and is told no more than that.
 pub async fn ready(call: Call) -> Result<Response, Problem> {
     if *call.server.stopping.borrow() {
         return Err(Problem::stopping());
     }
     // Whatever is wrong with the database, requests do not belong here now.
-    let answers = call.server.desk.sessions(&Filter { limit: 1, ..Filter::default() }).await;
-    answers.map_err(|_| Problem::unavailable("the database does not answer", 10))?;
+    let one = Filter { limit: 1, ..Filter::default() };
+    if !call.server.ready.known_or(async { call.server.desk.sessions(&one).await.is_ok() }).await {
+        return Err(Problem::unavailable("not ready", 10));
+    }
     Ok(plain("text/plain; charset=utf-8", "ready\n".to_owned()))
 }
 

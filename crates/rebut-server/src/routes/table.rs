@@ -428,6 +428,7 @@ pub const ROUTES: &[Route] = &[
         ..get("/healthz", "getHealth", SERVICE, "Whether the server runs.", go!(service::health))
     },
     Route {
+        least: None,
         replies: &[Reply::text("It can work.", &["text/plain"])],
         ..get(
             "/readyz",

@@ -107,11 +107,11 @@ async fn exports_have_the_forms_of_the_command_line() {
     let house = House::open().await;
     let id = house.run().await;
     let rows = [
-        ("markdown", "text/markdown", "Offline support"),
+        ("markdown", "text/markdown; charset=utf-8", "Offline support"),
         ("json", "application/json", "\"outcome\": \"consensus\""),
         ("yaml", "application/yaml", "debate_result:"),
-        ("adr", "text/markdown", "Offline support"),
-        ("html", "text/html", "<!doctype html>"),
+        ("adr", "text/markdown; charset=utf-8", "Offline support"),
+        ("html", "text/html; charset=utf-8", "<!doctype html>"),
         ("svg", "image/svg+xml", "<svg"),
         ("journal", "application/x-ndjson", "{\"rebut\":\"journal\""),
     ];

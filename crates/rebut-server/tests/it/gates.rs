@@ -40,11 +40,27 @@ async fn an_approver_sees_the_whole_result_wherever_they_look() {
     let gate = house.get("alice-viewer", &at("status")).await.json()["open_gate"].clone();
     let elsewhere = format!("/v1/debates/{other}/approve");
     let wrong = house.ask("alice-approver", "POST", &elsewhere, &json!({ "content": gate["content"] })).await;
-    assert_eq!(wrong.status, 409, "the same words of another debate are something else: {}", wrong.body);
-    assert_eq!(house.ask("alice-approver", "POST", &at("approve"), &json!({ "content": gate["content"] })).await.status, 200);
+    let refused = (wrong.status, &wrong.json()["type"]);
+    assert_eq!(refused, (409, &json!("urn:rebut:content-changed")), "the same words of another debate are something else: {}", wrong.body);
+    let approve = async || house.ask("alice-approver", "POST", &at("approve"), &json!({ "content": gate["content"] })).await;
+    assert_eq!(approve().await.status, 200);
+    assert_eq!(approve().await.json()["type"], "urn:rebut:too-late", "which is another problem than a decision before");
     house.over(id).await;
     let ended = house.get("alice-viewer", &format!("/v1/debates/{id}")).await.json();
     assert_eq!((&ended["ended"], &ended["open_gate"]), (&gate["pending"], &Value::Null), "what was approved is what counts");
+}
+
+#[tokio::test]
+async fn a_gate_that_is_not_there_is_told_from_those_that_are() {
+    let house = House::open().await;
+    let (id, gateless) = (at_gate(&house).await, house.run().await);
+    for (id, hint) in [(id, "it came to: `result`"), (gateless, "it came to no gate yet")] {
+        let path = format!("/v1/debates/{id}/gates/convergence/decision");
+        let missing = house.ask("alice-approver", "POST", &path, &json!({ "approved": true })).await;
+        let said = missing.json();
+        assert_eq!((missing.status, &said["type"]), (404, &json!("urn:rebut:not-found")), "{said}");
+        assert_eq!((&said["detail"], &said["hint"]), (&json!("this debate has no gate `convergence`"), &json!(hint)));
+    }
 }
 
 #[tokio::test]
@@ -87,6 +103,10 @@ async fn who_decides_after_the_time_is_shown_that_nobody_did() {
     assert_eq!(house.ask("alice-admin", "POST", &at("pause"), &Value::Null).await.status, 202);
     house.over(id).await;
     house.clock.go_ahead(601);
+    for reading in ["/status", "/results", ""] {
+        let shown = house.get("alice-viewer", &format!("/v1/debates/{id}{reading}")).await.json();
+        assert_eq!(shown["open_gate"], Value::Null, "nobody is waited for any more: {reading}");
+    }
     for (verb, body) in [("approve", json!({})), ("reject", json!({ "reason": "no" }))] {
         let late = house.ask("alice-approver", "POST", &at(verb), &body).await;
         assert_eq!((late.status, &late.json()["decision"]["by"]), (409, &json!("timeout")), "{}", late.body);

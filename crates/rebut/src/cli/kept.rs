@@ -125,7 +125,7 @@ pub struct CancelArgs {
     pub reason: String,
 }
 
-/// Arguments of `approve` and `reject`.
+/// Arguments of `approve`.
 #[derive(Args, Debug)]
 pub struct GateArgs {
     /// Which debate
@@ -134,6 +134,27 @@ pub struct GateArgs {
     /// Why
     #[arg(long, default_value = "")]
     pub reason: String,
+}
+
+/// Arguments of `reject`. Whoever reads the journal later finds why.
+#[derive(Args, Debug)]
+pub struct RejectArgs {
+    /// Which debate
+    #[command(flatten)]
+    pub id: IdArg,
+    /// Why
+    #[arg(long, value_parser = a_reason)]
+    pub reason: String,
+}
+
+impl From<RejectArgs> for GateArgs {
+    fn from(RejectArgs { id, reason }: RejectArgs) -> Self {
+        Self { id, reason }
+    }
+}
+
+fn a_reason(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err("a refusal says why".to_owned()) } else { Ok(text.to_owned()) }
 }
 
 /// Arguments of `answer`.

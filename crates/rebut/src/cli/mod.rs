@@ -218,7 +218,7 @@ pub enum Command {
     /// Let a debate go on that waits at a gate
     Approve(GateArgs),
     /// End a debate that waits at a gate
-    Reject(GateArgs),
+    Reject(RejectArgs),
     /// Choose after a contested debate
     Answer(AnswerArgs),
     /// List turns that wait for a person at a server, or answer one

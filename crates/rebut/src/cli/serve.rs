@@ -52,7 +52,7 @@ pub struct AddKeyArgs {
     /// Whose debates it sees and starts
     #[arg(long)]
     pub owner: String,
-    /// What it may do: read; also decide gates and answer; also start and remove
+    /// What it may do: read; also decide gates and answer; also start and remove, and have webhooks
     #[arg(long, default_value = "viewer")]
     pub role: KeyRole,
 }
@@ -79,6 +79,6 @@ pub enum KeyRole {
     Viewer,
     /// Also decide gates, answer, add notes.
     Approver,
-    /// Also start, steer, fork and remove debates.
+    /// Also start, steer, fork and remove debates; make, see and remove webhooks.
     Admin,
 }

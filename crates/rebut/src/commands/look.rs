@@ -45,7 +45,8 @@ pub async fn ls(global: &GlobalArgs, args: LsArgs) -> Result<u8, CliError> {
     }
     if let (Some((session, _)), false) = (sessions.iter().find(|(_, state)| *state == WAITING), global.quiet) {
         let id = session.id.short();
-        let [show, approve, reject] = ["show", "approve", "reject"].map(|verb| command(format_args!("{verb} {id}")));
+        let [show, approve, reject] = [format!("show {id}"), format!("approve {id}"), format!("reject {id} --reason \"…\"")]
+            .map(|verb| command(format_args!("{verb}")));
         eprintln!("waiting for a person: {show}, then {approve} or {reject}");
     }
     if let (Some((session, _)), false) = (sessions.iter().find(|(_, state)| *state == INTERRUPTED), global.quiet) {
@@ -155,10 +156,8 @@ pub async fn show(global: &GlobalArgs, args: ShowArgs) -> Result<u8, CliError> {
     } else {
         output::print(&text::result(&view, true, app.go_on(&view).as_deref(), Paint::stdout(global.color)))?;
         if view.open_gate.is_some() && !debates.is_run(id).await? {
-            eprintln!(
-                "its process is gone: what is decided is kept, and it goes on with: {}",
-                command(format_args!("resume {}", id.short()))
-            );
+            let why = if view.paused { "it is paused" } else { "its process is gone" };
+            eprintln!("{why}: what is decided is kept, and it goes on with: {}", command(format_args!("resume {}", id.short())));
         }
     }
     Ok(0)

@@ -75,7 +75,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Cancel(args)) => steer::cancel(&global, args).await,
         Some(Command::Gates(args)) => steer::gates(&global, args).await,
         Some(Command::Approve(args)) => steer::decide(&global, args, true).await,
-        Some(Command::Reject(args)) => steer::decide(&global, args, false).await,
+        Some(Command::Reject(args)) => steer::decide(&global, args.into(), false).await,
         Some(Command::Answer(args)) => steer::answer(&global, args).await,
         Some(Command::Turns(args)) => turns::run(&global, args).await,
         Some(Command::Mark(args)) => steer::mark(&global, args).await,

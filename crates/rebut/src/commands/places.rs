@@ -137,7 +137,7 @@ mod tests {
         ("fork", &["x", "--at", "end"]),
         ("cancel", &["x"]),
         ("approve", &["x"]),
-        ("reject", &["x"]),
+        ("reject", &["x", "--reason", "r"]),
         ("answer", &["x", "A"]),
         ("turns", &["x"]),
         ("mark", &["x", "A"]),

@@ -91,6 +91,7 @@ pub async fn follow(app: &App, debates: &Debates, id: DebateId, args: &OutputArg
     let mut interrupts = Interrupts::listen()?;
     let mut progress = Progress::new(&app.global, false);
     let mut tail = debates.watch(id, 0).await?;
+    tail.told_by(progress.voice());
     let mut view = View::default();
     let cancelled = Ending::Cancelled.exit_code();
     loop {

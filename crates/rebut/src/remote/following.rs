@@ -14,6 +14,9 @@ use std::{collections::VecDeque, pin::Pin, time::Duration};
 
 type Bytes = Pin<Box<dyn Stream<Item = Result<Vec<u8>, reqwest::Error>> + Send>>;
 
+/// Who is told that a connection was lost.
+pub type Voice = Box<dyn Fn(&str) + Send>;
+
 /// The events of one debate, one after the other. A connection that breaks is made anew, from the last event that was seen.
 pub struct Following {
     remote: Remote,
@@ -24,6 +27,9 @@ pub struct Following {
     waiting: VecDeque<Record>,
     /// How often in a row nothing came.
     tries: u32,
+    /// Whether that was told.
+    is_lost: bool,
+    voice: Voice,
 }
 
 /// So often in a row a connection is made anew before the server counts as gone.
@@ -35,7 +41,13 @@ const BETWEEN: Duration = Duration::from_secs(1);
 impl Following {
     /// The events of a debate after one.
     pub fn new(remote: Remote, id: DebateId, after: u64) -> Self {
-        Self { remote, id, seen: after, stream: None, rest: Vec::new(), waiting: VecDeque::new(), tries: 0 }
+        let voice: Voice = Box::new(|text| eprintln!("{text}"));
+        Self { remote, id, seen: after, stream: None, rest: Vec::new(), waiting: VecDeque::new(), tries: 0, is_lost: false, voice }
+    }
+
+    /// Has another told of lost connections.
+    pub fn told_by(&mut self, voice: Voice) {
+        self.voice = voice;
     }
 
     /// The next event; `None` when the debate has ended or was left. May be dropped and asked again: nothing is lost.
@@ -72,11 +84,29 @@ impl Following {
         let request = request.header(header::ACCEPT, "text/event-stream").header("last-event-id", self.seen.to_string());
         match self.remote.send(request).await {
             Ok(response) if response.status() == StatusCode::NO_CONTENT => return Ok(false),
-            Ok(response) => self.stream = Some(Box::pin(response.bytes_stream().map(|piece| piece.map(|bytes| bytes.to_vec())))),
-            Err(error) if error.is_usage() || self.tries > TRIES => return Err(error),
+            Ok(response) => {
+                self.stream = Some(Box::pin(response.bytes_stream().map(|piece| piece.map(|bytes| bytes.to_vec()))));
+                if std::mem::take(&mut self.is_lost) {
+                    (self.voice)("connected again");
+                }
+            }
+            Err(error) if error.is_usage() => return Err(error),
+            Err(error) if self.tries > TRIES => return Err(error.hint(self.how_to_go_on())),
+            Err(error) if !self.is_lost => {
+                self.is_lost = true;
+                (self.voice)(&format!("connection lost, retrying: {}", error.message()));
+            }
             Err(_) => {}
         }
         Ok(true)
+    }
+
+    /// What to type once the server is back.
+    fn how_to_go_on(&self) -> String {
+        let id = self.id.short();
+        format!(
+            "what is recorded is kept at the server; once it is back, to the end and its files: rebut resume {id}, watch it: rebut watch {id}"
+        )
     }
 
     /// Takes what lines are complete. An event is one line of JSON; what has no number is passing.
@@ -90,5 +120,31 @@ impl Following {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        net::TcpListener,
+        sync::{Arc, Mutex},
+    };
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_is_gone_is_told_of_once_and_then_how_to_go_on() {
+        let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port that is free again");
+        let client = rebut_models::http::client(Duration::from_secs(10)).expect("a client");
+        let base = format!("http://{address}").parse().expect("an address");
+        let id = DebateId::new();
+        let mut following = Following::new(Remote { client, base, token: "rebut_0".to_owned() }, id, 3);
+        let told: Arc<Mutex<Vec<String>>> = Arc::default();
+        let heard = told.clone();
+        following.told_by(Box::new(move |text| heard.lock().expect("whole").push(text.to_owned())));
+        let gone = following.next().await.expect_err("nobody answers");
+        let advice = gone.advice().expect("what to do").to_owned();
+        assert!(gone.code() == 1 && advice.contains(&format!("rebut resume {}", id.short())), "{gone}");
+        let told = told.lock().expect("whole");
+        assert!(told.len() == 1 && told[0].starts_with("connection lost, retrying: http://127.0.0.1"), "{told:?}");
     }
 }

@@ -30,7 +30,7 @@ use log::Log;
 use observing::{Observing, Spans};
 use people::{DeskInbox, People};
 use rebut_engine::{
-    DebateId, Desk,
+    DebateId, Desk, PausedGates,
     model::{Model, Models},
     outcome::Ending,
     store::Store,
@@ -97,7 +97,8 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     log.say("listening", &[("url", &format!("http://{address}"))]);
     let patience = Duration::from_secs(app.config.server.drain_seconds);
     let reading = tokio::spawn(read_keys(keyring, keys, log.clone()));
-    let tending = tokio::spawn(Tending { desk: desk.clone(), app, log: log.clone(), left: HashMap::new() }.run());
+    let tending =
+        tokio::spawn(Tending { desk: desk.clone(), app, log: log.clone(), left: HashMap::new(), gates: PausedGates::default() }.run());
     interrupts.next().await;
     tending.abort();
     let (live, seconds) = (desk.live().to_string(), patience.as_secs().to_string());

@@ -1,9 +1,9 @@
-//! What a server does beside answering: it goes on with debates that nobody runs, and removes what is kept long enough.
+//! What a server does beside answering: it goes on with debates that nobody runs, closes gates of paused ones in time, and removes what is kept long enough.
 
 use super::{Keyring, chance, log::Log};
 use crate::{afterwards::Afterwards, app::App, commands::keep, error::CliError, git::branch, place::Place, typed::command};
 use rebut_engine::{
-    DebateId, Desk,
+    DebateId, Desk, PausedGates,
     error::{DeskError, Halt},
     formats::challenge,
     store::StoreError,
@@ -25,6 +25,8 @@ pub struct Tending {
     pub log: Log,
     /// Debates that could not be gone on with, and when that was tried.
     pub left: HashMap<DebateId, Instant>,
+    /// When the gates of paused debates close.
+    pub gates: PausedGates,
 }
 
 /// So many are gone on with before a pause: models, disk and whoever asks something meanwhile get their turn.
@@ -54,6 +56,7 @@ impl Tending {
         let mut swept: Option<Instant> = None;
         loop {
             self.adopt().await;
+            self.close_gates().await;
             if swept.is_none_or(|when| when.elapsed() >= SWEEP) {
                 self.sweep().await;
                 swept = Some(Instant::now());
@@ -86,15 +89,25 @@ impl Tending {
             Ok(None) => match self.desk.adopt(id).await {
                 // Another server was faster, or it ended meanwhile.
                 Err(DeskError::Halted(Halt::Store(StoreError::Held { .. }) | Halt::TakenOver) | DeskError::WrongState(_)) => return,
-                Err(error) if is_away(&error) => return self.log.complain("cannot go on yet", &[("why", &error.to_string())]),
+                Err(error) if error.is_away() => return self.log.complain("cannot go on yet", &[("why", &error.to_string())]),
                 resumed => resumed.map(drop).map_err(CliError::from),
             },
-            Err(error) if is_away(&error) => return self.log.complain("cannot go on yet", &[("why", &error.to_string())]),
+            Err(error) if error.is_away() => return self.log.complain("cannot go on yet", &[("why", &error.to_string())]),
             Err(error) => Err(error.into()),
         };
         if let Err(error) = resumed {
             self.left.insert(id, Instant::now());
             self.log.complain("left open", &[("debate", &id.to_string()), ("why", error.message())]);
+        }
+    }
+
+    /// Sees that nobody in time is a no, also where a debate is paused and no run waits at its gate.
+    async fn close_gates(&mut self) {
+        match self.desk.close_overdue(&mut self.gates).await {
+            Ok(failed) => failed.iter().for_each(|(id, error)| {
+                self.log.complain("a gate stays open", &[("debate", &id.to_string()), ("why", &error.to_string())]);
+            }),
+            Err(error) => self.log.complain("looking for gates failed", &[("why", &error.to_string())]),
         }
     }
 
@@ -137,9 +150,4 @@ fn not_ours(app: &App, id: DebateId, view: &View) -> Option<String> {
     let is_kept = has_workspace || is_asked || app.place.as_ref().is_some_and(has_branch);
     let resume = || command(format_args!("resume {}", id.short()));
     is_kept.then(|| format!("it was begun by a command that writes files at its end; go on with: {}", resume()))
-}
-
-/// Whether the database cannot be reached: nothing is known of the debate itself, and it is looked for again as soon as all others.
-fn is_away(error: &DeskError) -> bool {
-    matches!(error, DeskError::Store(StoreError::Unavailable(_)) | DeskError::Halted(Halt::Store(StoreError::Unavailable(_))))
 }

@@ -44,6 +44,9 @@ pub enum Closed {
     /// Anybody on the way could read and change what is sent.
     #[error("only https is posted to")]
     NotSecret,
+    /// It is no address of HTTP at all.
+    #[error("only https is posted to, and this is {0}")]
+    OtherScheme(String),
     /// It is inside a network.
     #[error("{0} is no public address")]
     NotPublic(String),
@@ -59,11 +62,15 @@ impl Closed {
             Self::NotSecret | Self::NotPublic(_) | Self::NotListed(_) => {
                 Some("whoever runs the server can list the place, as host:port, under [server] webhook_hosts")
             }
+            Self::Holds(FRAGMENT) => Some("leave it out: what stands behind `#` is never sent"),
             Self::Holds(_) => Some("messages are signed: a receiver knows by the signature who sends"),
-            Self::NoAddress(_) | Self::TooLong => None,
+            Self::NoAddress(_) | Self::TooLong | Self::OtherScheme(_) => None,
         }
     }
 }
+
+/// A part of an address that stays with whoever has it.
+const FRAGMENT: &str = "fragment";
 
 /// The most characters of an address.
 const LONGEST: usize = 2000;
@@ -82,13 +89,13 @@ impl Places {
         }
         let url = Url::parse(text).map_err(|error| Closed::NoAddress(error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(Closed::NotSecret);
+            return Err(Closed::OtherScheme(url.scheme().to_owned()));
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(Closed::Holds("user and password"));
         }
         if url.fragment().is_some() {
-            return Err(Closed::Holds("fragment"));
+            return Err(Closed::Holds(FRAGMENT));
         }
         let place = shown(&url);
         if self.listed.contains(&place) {
@@ -269,14 +276,16 @@ mod tests {
     fn other_parts_of_an_address_can_be_wrong_too() {
         let open = places(true, &[]);
         let rows = [
-            ("http://example.org/", Closed::NotSecret),
-            ("ftp://example.org/", Closed::NotSecret),
-            ("file:///etc/passwd", Closed::NotSecret),
-            ("https://u:p@example.org/", Closed::Holds("user and password")),
-            ("https://u@example.org/", Closed::Holds("user and password")),
-            ("https://example.org/#here", Closed::Holds("fragment")),
+            ("http://example.org/", Closed::NotSecret, "webhook_hosts"),
+            ("ftp://example.org/", Closed::OtherScheme("ftp".to_owned()), ""),
+            ("file:///etc/passwd", Closed::OtherScheme("file".to_owned()), ""),
+            ("https://u:p@example.org/", Closed::Holds("user and password"), "messages are signed"),
+            ("https://u@example.org/", Closed::Holds("user and password"), "messages are signed"),
+            ("https://example.org/#here", Closed::Holds("fragment"), "leave it out"),
         ];
-        for (text, expected) in rows {
+        for (text, expected, hint) in rows {
+            let told = expected.hint().unwrap_or_default();
+            assert!(told.contains(hint) && told.is_empty() == hint.is_empty(), "{text}: {told}");
             assert_eq!(open.check(text), Err(expected), "{text}");
         }
         for text in ["", "example.org", "https://", "https://exa mple.org/", "https://[::1/", "https://256.1.1.1/", "https://a:99999/"] {

@@ -4,15 +4,14 @@ use super::{
     places::{Closed, OnlyPublic, Places},
     signing::{Unusable, signature},
 };
-use crate::error::CliError;
-use rebut_engine::{clean::on_one_line, outbox::Secret};
+use crate::error::{CliError, innermost};
+use rebut_engine::outbox::Secret;
 use rebut_models::{
     http::{build, client_builder},
     status::{instant_of, retry_after_ms},
 };
 use reqwest::{Client, StatusCode, header};
 use std::{
-    error::Error,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -141,12 +140,7 @@ fn why(error: reqwest::Error) -> String {
     if error.is_timeout() {
         return format!("no answer within {} s", ATTEMPT.as_secs());
     }
-    let error = error.without_url();
-    let mut last: &dyn Error = &error;
-    while let Some(inner) = last.source() {
-        last = inner;
-    }
-    on_one_line(&format!("no answer: {last}"))
+    format!("no answer: {}", innermost(&error.without_url()))
 }
 
 #[cfg(test)]

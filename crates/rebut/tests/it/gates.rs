@@ -34,6 +34,8 @@ fn what_waits_for_approval_at_a_server_goes_on_waiting() {
     assert!(shown.contains("what is to be approved:") && shown.contains("\"recommended_option\": \"A\""), "{shown}");
     assert_eq!(served.ask("POST", &at("pause"), None).status, 202);
     served.follow(&id, |event| event["type"] == "debate.paused");
+    let paused = rebut.run(&["show", &id]).stderr;
+    assert!(paused.contains("it is paused: what is decided is kept") && !paused.contains("its process is gone"), "{paused}");
     let rows = [
         (json!({"approval_seconds": 0}), 422),
         (json!({"approval_seconds": 60}), 422),
@@ -61,6 +63,27 @@ fn what_waits_for_approval_at_a_server_goes_on_waiting() {
     assert!(replayed.code == 0 && !replayed.stderr.contains("rules changed"), "{}", replayed.stderr);
     let forked = served.ask("POST", &at("fork"), Some(&json!({"at": "end"}))).json()["id"].as_str().expect("an id").to_owned();
     served.follow(&forked, |event| event["type"] == "gate.opened");
+}
+
+#[test]
+fn the_gate_of_a_paused_debate_closes_by_itself() {
+    let rebut = Rebut::new();
+    rebut.user_config("");
+    rebut.write("debate.md", &script(&[("*", &recommends("A"))]));
+    let served = Served::start(&rebut, &["--allow-scripts"]);
+    // However slow this machine is, one of them is paused before its time is over.
+    let id = (1..20).map(|power| 1_u64 << power).find_map(|seconds| {
+        let id = served.begin(&request(&json!({"approval_seconds": seconds})));
+        served.follow(&id, |event| event["type"] == "gate.opened");
+        served.ask("POST", &format!("/v1/debates/{id}/pause"), None);
+        let event = served.follow(&id, |event| ["debate.paused", "debate.completed"].iter().any(|kind| event["type"] == *kind));
+        (event["type"] == "debate.paused").then_some(id)
+    });
+    let id = id.expect("a debate that is paused in time");
+    let decided = served.follow(&id, |event| event["type"] == "gate.decided");
+    assert_eq!(decided["data"], json!({"gate": "result", "approved": false, "by": "timeout", "reason": "nobody decided in time"}));
+    let late = served.ask("POST", &format!("/v1/debates/{id}/approve"), None);
+    assert_eq!((late.status, &late.json()["decision"]["by"]), (409, &json!("timeout")), "{late:?}");
 }
 
 #[test]

@@ -117,6 +117,12 @@ fn a_person_decides_and_only_a_right_answer_of_somebody_who_may_is_taken() {
         // What no schema says, but the format asks for.
         (with("confidence", json!(7)), "must be from 0 to 1"),
         (with("claims", json!([])), "give at least one argument"),
+        (with("claims", json!(vec!["so"; 9])), "9 claims; give one to five, never more than 8"),
+        // Nothing is passed over or moved that a person wrote.
+        (with("ranking", json!(["Q", "Q"])), "each once, `B` first"),
+        (with("ranking", json!(["B", "B"])), "each once, `B` first"),
+        (with("ranking", json!(["A", "B"])), "each once, `B` first"),
+        (with("ranking", json!(["B", "Q"])), "each once, `B` first"),
         (with("option_2", json!("A")), "`option_2` is not asked for"),
         (json!({"text": "{}", "reply": {}}), "one of them, and not both"),
     ];
@@ -124,7 +130,8 @@ fn a_person_decides_and_only_a_right_answer_of_somebody_who_may_is_taken() {
         assert_refused(&post(&approver, body), 422, why);
     }
     assert_eq!(until_asked(&served, &id), asked, "it goes on waiting");
-    assert_eq!(post(&approver, &json!({"text": reply("B").to_string()})).status, 204);
+    let ranked = with("ranking", json!(["B", "A"]));
+    assert_eq!(post(&approver, &json!({"text": ranked["reply"].to_string()})).status, 204);
     // That it was taken is said when it is on record: not a moment later.
     let events = served.events(&id);
     let taken: Vec<&Value> = events.iter().filter(|event| event["type"] == "turn.completed" && event["agent"] == "effort").collect();
@@ -132,9 +139,15 @@ fn a_person_decides_and_only_a_right_answer_of_somebody_who_may_is_taken() {
     assert!(taken[0]["data"]["answered_by"].is_null() && taken[0]["data"]["model"] == "human:anna", "{}", taken[0]);
     let result = until_ended(&served, &id);
     assert_eq!((&result["outcome"], &result["result"]["recommended_option"]), (&json!("consensus"), &json!("B")), "{result}");
+    let held = served.events(&id).into_iter().find(|event| event["type"] == "position.recorded" && event["agent"] == "effort");
+    assert_eq!(held.expect("a position")["data"]["ranking"], json!(["B", "A"]), "as it was sent");
     assert_refused(&post(&approver, &good), 409, "answered already");
     assert_refused(&served.ask("GET", &turn(&id), None), 409, "answered already");
-    assert_refused(&served.ask("POST", &format!("{}/recommend%2Fnobody", turns(&id)), Some(&good)), 404, "no such thing");
+    assert_refused(
+        &served.ask("POST", &format!("{}/recommend%2Fnobody", turns(&id)), Some(&good)),
+        404,
+        "this debate has no turn `recommend/nobody`",
+    );
     assert_eq!((&served.ask("GET", &turns(&id), None).json()["turns"], &status(&served, &id)["waiting"]), (&json!([]), &json!([])));
     rebut.expect(0, &["audit", "verify", &id]);
     rebut.expect(0, &["replay", &id]);
@@ -240,6 +253,7 @@ fn a_turn_that_waited_is_asked_again_wherever_its_debate_goes_on() {
     let events = last.events(&id);
     let count = |kind: &str| events.iter().filter(|event| event["type"] == kind && event["agent"] == "effort").count();
     assert_eq!((count("turn.started"), count("turn.completed")), (3, 1), "{events:?}");
+    assert_eq!(result["usage"]["possibly_paid_twice"], json!([]), "people are not paid: {result}");
     rebut.expect(0, &["audit", "verify", &id]);
     rebut.expect(0, &["replay", &id]);
 }

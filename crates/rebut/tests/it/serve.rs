@@ -31,9 +31,13 @@ fn a_debate_is_asked_for_read_and_listed_over_http() {
     rebut.user_config("");
     rebut.write("debate.md", &script_of(&split_then_c()));
     let served = Served::start(&rebut, &["--allow-scripts"]);
-    for (token, path, status) in
-        [("", "/healthz", 200), ("", "/v1/debates", 401), ("rebut_0", "/v1/debates", 401), (&served.token[..20], "/v1/debates", 401)]
-    {
+    for (token, path, status) in [
+        ("", "/healthz", 200),
+        ("", "/readyz", 200),
+        ("", "/v1/debates", 401),
+        ("rebut_0", "/v1/debates", 401),
+        (&served.token[..20], "/v1/debates", 401),
+    ] {
         assert_eq!(served.ask_with(token, "GET", path, None, "").status, status, "{path}");
     }
     let answer = served.ask_with(&served.token, "POST", "/v1/debates", Some(&offline("script:debate.md")), "Prefer: wait=60\r\n");
@@ -312,6 +316,10 @@ fn the_command_line_shows_the_same_of_a_server_as_of_this_machine() {
     for args in views {
         assert_eq!(client.expect(0, args), rebut.expect(0, args), "{args:?}");
     }
+    for place in [&client, &rebut] {
+        let beyond = place.run(&["watch", &id, "--after", "9999"]);
+        assert!(beyond.code == 2 && beyond.stderr.contains("there is no event 9999; the last one is"), "{}", beyond.stderr);
+    }
     assert!(decided.stdout.starts_with(&client.expect(0, &["show", &id])), "{}", decided.stdout);
     assert_eq!(client.read("out.ndjson"), rebut.expect(0, &["export", &id, "-f", "journal"]));
     assert!(client.read("out.html").contains("Offline support?"));
@@ -391,6 +399,13 @@ fn a_gate_is_listed_and_decided_at_a_server() {
         assert_eq!(there, here);
         assert!(there.contains("at the gate `after proposal`") && there.contains(&format!("rebut approve {}", &id[..8])), "{there}");
         assert_eq!(client.json(0, &["gates", "--json"])[0]["debate_id"], id.as_str());
+        for (said, place) in
+            [(None, &client), (None, &rebut), (Some(" "), &client), (Some(" "), &rebut)].into_iter().filter(|_| word == "reject")
+        {
+            let reason: Vec<&str> = said.into_iter().flat_map(|said| ["--reason", said]).collect();
+            let refused = place.run(&[&[word, &id[..8]], &reason[..]].concat());
+            assert!(refused.code == 2 && refused.stderr.contains("--reason"), "{said:?}: {}", refused.stderr);
+        }
         client.expect(0, &[word, &id[..8], "--reason", "seen"]);
         client.start(&["watch", &id]).until(|event| event["type"] == "debate.completed");
         assert_eq!(client.json(0, &["show", &id, "--json"])["outcome"], ending);

@@ -28,7 +28,7 @@ pub struct Answer {
 
 reply!(Answer, "answer");
 
-/// The most arguments one answer may bring.
+/// The most arguments one answer may bring. Five are asked for; a few more are not worth a clarification.
 const MOST_REASONS: usize = 8;
 
 /// A free answer longer than this is an essay, and no two essays are ever the same.
@@ -54,7 +54,7 @@ impl Answer {
         match self.reasons.len() {
             0 => Err("\"reasons\" is empty; give at least one argument".to_owned()),
             1..=MOST_REASONS => Ok(()),
-            count => Err(format!("{count} reasons; give at most five")),
+            count => Err(format!("{count} reasons; give one to five, never more than {MOST_REASONS}")),
         }
     }
 }

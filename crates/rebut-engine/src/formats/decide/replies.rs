@@ -91,11 +91,11 @@ pub struct DraftedOption {
     pub description: String,
 }
 
-reply!(Recommendation, "recommendation");
-reply!(Response, "response");
+reply!(Recommendation, "recommendation", taken_otherwise = Recommendation::ranked_otherwise);
+reply!(Response, "response", taken_otherwise = Response::ranked_otherwise);
 reply!(OptionDraft, "option_draft");
 
-/// The most arguments one turn may bring.
+/// The most arguments one turn may bring. Five are asked for; a few more are not worth a clarification.
 const MOST_CLAIMS: usize = 8;
 
 impl Recommendation {
@@ -104,6 +104,10 @@ impl Recommendation {
         self.option = option_of("option", &self.option, ids)?;
         self.ranking = ranking_of(&self.option, &self.ranking, ids);
         check_argument(self.confidence, &self.summary, &mut self.claims)
+    }
+
+    fn ranked_otherwise(&self, taken: &Self) -> Option<String> {
+        ranking_differs(&taken.option, &self.ranking, &taken.ranking)
     }
 }
 
@@ -120,6 +124,10 @@ impl Response {
         let ignored = others.iter().filter(|(judge, claims)| !self.challenges.iter().any(answers(*judge, *claims)));
         let ignored: Vec<String> = ignored.map(|(judge, _)| format!("J{judge}")).collect();
         if ignored.is_empty() { Ok(()) } else { Err(format!("\"challenges\" answers no claim of {}", ignored.join(", "))) }
+    }
+
+    fn ranked_otherwise(&self, taken: &Self) -> Option<String> {
+        ranking_differs(&taken.option, &self.ranking, &taken.ranking)
     }
 }
 
@@ -166,6 +174,14 @@ fn ranking_of(choice: &str, said: &[String], ids: &[String]) -> Vec<String> {
     if ranking.len() > 1 { ranking } else { Vec::new() }
 }
 
+/// How a ranking is to be written that was not taken as it was. A list of the choice alone is taken: it says the same as none.
+fn ranking_differs(choice: &str, said: &[String], taken: &[String]) -> Option<String> {
+    let same = |said: &String, taken: &str| said.trim().eq_ignore_ascii_case(taken);
+    let is_taken = said.len() == taken.len() && said.iter().zip(taken).all(|(said, taken)| same(said, taken));
+    let is_choice_alone = matches!(said, [one] if same(one, choice));
+    (!is_taken && !is_choice_alone).then(|| format!("\"ranking\" holds letters of options, each once, `{choice}` first; or it is empty"))
+}
+
 fn check_argument(confidence: f64, summary: &str, claims: &mut Vec<String>) -> Result<(), String> {
     claims.retain(|claim| !claim.trim().is_empty());
     if !(0.0..=1.0).contains(&confidence) {
@@ -177,7 +193,7 @@ fn check_argument(confidence: f64, summary: &str, claims: &mut Vec<String>) -> R
     match claims.len() {
         0 => Err("\"claims\" is empty; give at least one argument".to_owned()),
         1..=MOST_CLAIMS => Ok(()),
-        count => Err(format!("{count} claims; give at most five")),
+        count => Err(format!("{count} claims; give one to five, never more than {MOST_CLAIMS}")),
     }
 }
 

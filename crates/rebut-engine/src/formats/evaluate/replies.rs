@@ -170,7 +170,9 @@ impl Judgement {
         match () {
             () if self.reasoning.trim().is_empty() => Err("\"reasoning\" is empty".to_owned()),
             () if !(0.0..=1.0).contains(&self.confidence) => Err(format!("\"confidence\" must be from 0 to 1, not {}", self.confidence)),
-            () if self.key_points.len() > MOST_POINTS => Err(format!("{} key points; give at most five", self.key_points.len())),
+            () if self.key_points.len() > MOST_POINTS => {
+                Err(format!("{} key points; give one to five, never more than {MOST_POINTS}", self.key_points.len()))
+            }
             () => Ok(()),
         }
     }
