@@ -8,6 +8,7 @@ use crate::{
     paint::Paint,
     replacing::{check_dir, parent, replace},
     text,
+    typed::command,
 };
 use rebut_engine::{
     clean,
@@ -60,7 +61,10 @@ pub async fn files(debates: &Debates, view: &View, output: &OutputArgs) -> Resul
     }
     let Some(error) = failed else { return Ok(()) };
     Err(match view.id {
-        Some(id) => error.hint(format!("the debate is kept; when that is mended, write it again: rebut export {} FILE", id.short())),
+        Some(id) => {
+            let again = command(format_args!("export {} FILE", id.short()));
+            error.hint(format!("the debate is kept; when that is mended, write it again: {again}"))
+        }
         None => error,
     })
 }

@@ -1,7 +1,7 @@
 //! Following a debate at a server, over connections that may break.
 
 use super::{Remote, unreadable};
-use crate::error::CliError;
+use crate::{error::CliError, typed::command};
 use futures_util::{Stream, StreamExt};
 use rebut_engine::{
     DebateId,
@@ -103,10 +103,8 @@ impl Following {
 
     /// What to type once the server is back.
     fn how_to_go_on(&self) -> String {
-        let id = self.id.short();
-        format!(
-            "what is recorded is kept at the server; once it is back, to the end and its files: rebut resume {id}, watch it: rebut watch {id}"
-        )
+        let [resume, watch] = ["resume", "watch"].map(|verb| command(format_args!("{verb} {}", self.id.short())));
+        format!("what is recorded is kept at the server; once it is back, to the end and its files: {resume}; to watch it: {watch}")
     }
 
     /// Takes what lines are complete. An event is one line of JSON; what has no number is passing.
