@@ -141,9 +141,8 @@ impl Role {
     /// Reads a role file that somebody wrote: the same as [`Role::parse`], but a file that would make another agent than was meant is refused.
     pub fn read(name: &str, text: &str) -> Result<Self, RoleError> {
         let role = Self::parse(name, text);
-        let is_open = text.trim_start_matches('\u{feff}').lines().next() == Some("---")
-            && text.lines().filter(|line| line.starts_with("---")).count() < 2;
-        if is_open {
+        let mut lines = text.trim_start_matches('\u{feff}').lines();
+        if lines.next() == Some("---") && !lines.any(|line| line.starts_with("---")) {
             return Err(RoleError::Open);
         }
         if !on_one_line(&role.stance).starts_with(char::is_alphabetic) {

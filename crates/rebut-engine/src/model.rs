@@ -28,6 +28,11 @@ pub trait Model: Send + Sync + 'static {
         format!("{}\n\n{}", request.prompt.system, request.prompt.user)
     }
 
+    /// Which of the agent's settings `ask` would leave out, each with the reason.
+    fn left_out(&self, _request: &Request<'_>) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// How long this model may take for a turn when that is unlike the others (a person needs longer).
     fn patience(&self) -> Option<Duration> {
         None

@@ -50,6 +50,11 @@ fn with_units(text: &str) -> Option<f64> {
     (!text.is_empty()).then_some(seconds)
 }
 
+/// How long the provider asked us to wait: `retry-after-ms`, or `retry-after` in seconds or as a date.
+pub fn retry_after_ms(headers: &HeaderMap) -> Option<u64> {
+    retry_after_ms_at(headers, instant_of(headers))
+}
+
 /// The instant of an answer by the server's own `date`, so that a wrong clock on either side does no harm to what is compared with
 /// it; by our clock where the server has none.
 pub fn instant_of(headers: &HeaderMap) -> Timestamp {
@@ -61,8 +66,7 @@ fn date(text: &str) -> Option<Timestamp> {
     jiff::fmt::rfc2822::parse(text.trim()).ok().map(|zoned| zoned.timestamp())
 }
 
-/// How long the provider asked us to wait at `now`: `retry-after-ms`, or `retry-after` in seconds or as a date.
-pub fn retry_after_ms(headers: &HeaderMap, now: Timestamp) -> Option<u64> {
+fn retry_after_ms_at(headers: &HeaderMap, now: Timestamp) -> Option<u64> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(ms) = text("retry-after-ms").and_then(|value| value.parse::<f64>().ok()) {
         return Some(wait_ms(ms / 1000.0));
@@ -100,7 +104,7 @@ mod tests {
                 .iter()
                 .map(|(name, value)| (HeaderName::from_bytes(name.as_bytes()).expect("a name"), HeaderValue::from_static(value)))
                 .collect();
-            assert_eq!(retry_after_ms(&headers, now), expected, "{given:?}");
+            assert_eq!(retry_after_ms_at(&headers, now), expected, "{given:?}");
         }
     }
 }

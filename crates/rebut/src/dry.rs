@@ -80,7 +80,8 @@ struct Mirror {
 #[async_trait::async_trait]
 impl Model for Mirror {
     async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
-        let text = format!("=== {} to {} ===\n{}", request.turn, self.name, self.model.wire(&request));
+        let left_out: String = self.model.left_out(&request).iter().map(|setting| format!("(left out: {setting})\n")).collect();
+        let text = format!("=== {} to {} ===\n{left_out}{}", request.turn, self.name, self.model.wire(&request));
         let bytes = request.prompt.system.len() + request.prompt.user.len() + request.schema.json.len();
         let speaker = Speaker {
             model: self.name.clone(),

@@ -118,7 +118,7 @@ impl Caller {
         if status.is_redirection() {
             return self.redirected(&response);
         }
-        let asked = status::retry_after_ms(response.headers(), status::instant_of(response.headers()));
+        let asked = status::retry_after_ms(response.headers());
         let packed = is_packed(response.headers());
         let body = Incoming::new(self, response, deadlines).read_some(MOST_READ).await;
         let reported = if packed { Reported::default() } else { Reported::parse(&String::from_utf8_lossy(&body)) };

@@ -211,6 +211,10 @@ impl Model for HttpModel {
         self.caller.blanked(text)
     }
 
+    fn left_out(&self, request: &Request<'_>) -> Vec<&'static str> {
+        Ask { request, manner: &self.manner, streamed: request.deltas.wanted() }.left_out(self.wire)
+    }
+
     fn price(&self) -> Option<Price> {
         self.price
     }

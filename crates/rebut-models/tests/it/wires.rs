@@ -203,6 +203,40 @@ async fn temperature_limit_and_effort_are_sent_where_they_are_taken() {
 }
 
 #[tokio::test]
+async fn settings_that_do_not_fit_are_cut_down_or_named() {
+    const NONE: &[&str] = &[];
+    type Case = (usize, EffortForm, Structured, u32, &'static str, Value, &'static [&'static str]);
+    let thinking = |budget: u32| json!({"type": "enabled", "budget_tokens": budget});
+    let rows: [Case; 8] = [
+        (0, EffortForm::Level, Structured::Schema, 800, "/reasoning_effort", json!("high"), NONE),
+        (0, EffortForm::None, Structured::Schema, 800, "/reasoning_effort", Value::Null, &["effort: the model cannot be told"]),
+        (0, EffortForm::Budget, Structured::Schema, 800, "/reasoning_effort", Value::Null, &["set effort = \"level\""]),
+        (2, EffortForm::Budget, Structured::Schema, 800, "/thinking", Value::Null, &["max_tokens leaves no room to think"]),
+        (2, EffortForm::Budget, Structured::Schema, 6000, "/thinking", thinking(4976), &["temperature: thinking"]),
+        (2, EffortForm::Budget, Structured::Tool, 6000, "/thinking", Value::Null, &["allows no thinking"]),
+        (3, EffortForm::Budget, Structured::Schema, 999, "/generationConfig/thinkingConfig/thinkingBudget", json!(499), NONE),
+        (3, EffortForm::Budget, Structured::Schema, 60_000, "/generationConfig/thinkingConfig/thinkingBudget", json!(16_384), NONE),
+    ];
+    for (number, form, structured, most, pointer, expected, left_out) in rows {
+        let row = &ROWS[number];
+        let about = format!("{:?} {form:?} {structured:?} {most}", row.wire);
+        let mut asking = Asking::new();
+        (asking.agent.temperature, asking.agent.max_tokens, asking.agent.effort) = (Some(0.25), Some(most), Some(Effort::High));
+        let change = |endpoint: &mut Endpoint| (endpoint.manner.effort, endpoint.manner.structured) = (form, structured);
+        let mut same = endpoint(row, "http://127.0.0.1:9/v1".to_owned());
+        change(&mut same);
+        let named = model(same).left_out(&asking.request("t", 1));
+        assert!(
+            named.len() == left_out.len() && named.iter().zip(left_out).all(|(named, part)| named.contains(part)),
+            "{about}: {named:?}"
+        );
+        let tried = once(row, false, &mut asking, change, || Behaviour::Say("{}".to_owned())).await;
+        tried.result.unwrap_or_else(|fault| panic!("{about}: {fault}"));
+        assert_eq!(tried.seen.json().pointer(pointer).cloned().unwrap_or_default(), expected, "{about}");
+    }
+}
+
+#[tokio::test]
 async fn every_failure_has_its_class_on_every_wire() {
     type Failing = (fn() -> Behaviour, Option<FaultKind>, &'static str);
     let rows: [Failing; 7] = [

@@ -66,6 +66,10 @@ impl Model for GuardedModel {
         self.model.wire(request)
     }
 
+    fn left_out(&self, request: &Request<'_>) -> Vec<&'static str> {
+        self.model.left_out(request)
+    }
+
     fn patience(&self) -> Option<Duration> {
         self.model.patience()
     }

@@ -124,3 +124,17 @@ async fn a_key_that_the_endpoint_echoes_is_still_nowhere() {
     }
     assert!(!rebut.holds(KEY), "neither the database nor an export holds it");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_names_the_settings_that_are_left_out() {
+    let server = OpenAiServer::start(|_, _| Behaviour::Say(recommends("B"))).await.expect("a server");
+    let rebut = configured(&server);
+    let member = "{ role = \"risk\", model = \"blunt:m\", temperature = 0.3, effort = \"high\" }";
+    let provider = format!("[providers.blunt]\nbase_url = \"{}\"\ntemperature = false\neffort = \"none\"\n", server.base_url());
+    rebut.write("rebut.toml", &format!("{provider}[panels.one]\nmembers = [{member}]\n"));
+    let ask = ["decide", "Offline support?", "-O", "A=Online only", "-O", "B=Full offline", "-p", "one", "--dry-run"];
+    let shown = rebut.expect(0, &ask);
+    let head = "=== recommend/risk to blunt:m ===\n(left out: temperature: the model takes none)\n(left out: effort: the model cannot be told)\nPOST ";
+    assert!(shown.contains(head), "{shown}");
+    assert_eq!(server.seen().len(), 0);
+}

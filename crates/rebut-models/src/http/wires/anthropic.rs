@@ -20,6 +20,7 @@ pub(super) const WIRE: Wire = Wire {
     models_query: Some("limit=1000"),
     start,
     body,
+    left_out,
     read,
     event,
     ending: Ending::LastEvent,
@@ -68,12 +69,29 @@ fn body(ask: &Ask<'_>, body: &mut Vec<u8>) {
 
 /// The most tokens, thinking included, and how many of them are for thinking.
 fn limits(ask: &Ask<'_>) -> (u32, Option<u32>) {
-    // A tool that must be called and thinking exclude each other.
-    let budget = ask.thinking_budget().filter(|_| ask.manner.structured != Structured::Tool);
-    match (ask.request.agent.max_tokens, budget) {
-        (Some(most), Some(budget)) => (most, Some(budget.min(most.saturating_sub(LEAST_BUDGET))).filter(|budget| *budget >= LEAST_BUDGET)),
-        (Some(most), None) => (most, None),
-        (None, budget) => (ask.manner.max_tokens.saturating_add(budget.unwrap_or(0)), budget),
+    let budget = budget(ask).ok().flatten();
+    let most = ask.request.agent.max_tokens;
+    (most.unwrap_or_else(|| ask.manner.max_tokens.saturating_add(budget.unwrap_or(0))), budget)
+}
+
+/// How many tokens are for thinking, or why none are although the agent has an effort.
+fn budget(ask: &Ask<'_>) -> Result<Option<u32>, &'static str> {
+    let Some(budget) = ask.thinking_budget() else { return Ok(None) };
+    if ask.manner.structured == Structured::Tool {
+        return Err("effort: a tool that must be called allows no thinking");
+    }
+    match ask.request.agent.max_tokens.map(|most| budget.min(most.saturating_sub(LEAST_BUDGET))) {
+        None => Ok(Some(budget)),
+        Some(fitting) if fitting >= LEAST_BUDGET => Ok(Some(fitting)),
+        Some(_) => Err("effort: max_tokens leaves no room to think; give it 2048 or more"),
+    }
+}
+
+fn left_out(ask: &Ask<'_>) -> Option<&'static str> {
+    match budget(ask) {
+        Err(why) => Some(why),
+        Ok(Some(_)) => ask.temperature().map(|_| "temperature: thinking with a number of tokens allows none"),
+        Ok(None) => None,
     }
 }
 

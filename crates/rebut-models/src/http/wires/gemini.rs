@@ -23,6 +23,7 @@ pub(super) const WIRE: Wire = Wire {
     models_query: Some("pageSize=1000"),
     start: |_| br#"{"#.to_vec(),
     body,
+    left_out: |_| None,
     read: |json, outcome| {
         let content = Generated::parse(json)?;
         if !content.is_one() {
@@ -64,6 +65,8 @@ fn body(ask: &Ask<'_>, body: &mut Vec<u8>) {
         body.push(b'}');
     }
     if let Some(budget) = ask.thinking_budget() {
+        // Thinking counts as output: what is written needs as much room.
+        let budget = ask.request.agent.max_tokens.map_or(budget, |most| budget.min(most / 2));
         push_number(body, r#","thinkingConfig":{"thinkingBudget":"#, Some(budget));
         body.push(b'}');
     }

@@ -39,6 +39,8 @@ pub(crate) struct Wire {
     pub start: fn(&str) -> Vec<u8>,
     /// Writes the rest of the body.
     pub body: fn(&Ask<'_>, &mut Vec<u8>),
+    /// Which setting of an agent cannot be said on it, or not together with others, and why.
+    pub left_out: fn(&Ask<'_>) -> Option<&'static str>,
     /// Reads a whole answer. `false` when it is none.
     pub read: fn(&str, &mut Outcome) -> Result<bool, Unread>,
     /// Reads an event of a stream. `true` when the answer ends with it.
@@ -111,7 +113,16 @@ impl Ask<'_> {
         self.request.agent.effort.filter(|_| self.manner.effort == form)
     }
 
-    /// The same as a number of tokens.
+    /// Which of the agent's settings are not sent, and why.
+    pub fn left_out(&self, wire: &Wire) -> Vec<&'static str> {
+        let agent = self.request.agent;
+        let temperature = agent.temperature.is_some() && !self.manner.temperature;
+        let effort = agent.effort.is_some() && self.manner.effort == EffortForm::None;
+        let general = [temperature.then_some("temperature: the model takes none"), effort.then_some("effort: the model cannot be told")];
+        general.into_iter().chain([(wire.left_out)(self)]).flatten().collect()
+    }
+
+    /// How hard to think as a number of tokens.
     fn thinking_budget(&self) -> Option<u32> {
         let budget = |effort| match effort {
             Effort::Minimal => 1024,
@@ -121,6 +132,11 @@ impl Ask<'_> {
         };
         self.effort(EffortForm::Budget).map(budget)
     }
+}
+
+/// For wires that know effort as a word.
+fn by_word_only(ask: &Ask<'_>) -> Option<&'static str> {
+    ask.thinking_budget().map(|_| "effort: this wire takes no number of tokens for it; set effort = \"level\"")
 }
 
 /// What an answer comes to, or the pieces of a stream so far.
