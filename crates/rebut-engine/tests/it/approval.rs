@@ -201,6 +201,9 @@ async fn the_time_of_a_paused_debate_is_over_without_anybody_asking() {
     assert_eq!(kinds(&desk, forgotten, "gate.").await, ["gate.opened"], "there is still time");
     other.decide(decided, decision("result", true, "boss"), None).await.expect("in time");
     let running = desk.resume_with(goes_on, approval(2 * WAITS)).await.expect("it resumes");
+    while open_gate(&desk, goes_on).await.seconds != Some(2 * WAITS) {
+        tokio::task::yield_now().await;
+    }
     tokio::time::advance(Duration::from_secs(WAITS)).await;
     assert_eq!(desk.view(forgotten).await.expect("a view").open_gate, None, "nobody is waited for any more");
     look(&mut known).await;
