@@ -8,7 +8,7 @@ use crate::error::{CliError, innermost};
 use rebut_engine::outbox::Secret;
 use rebut_models::{
     http::{build, client_builder},
-    status::{instant_of, retry_after_ms},
+    status::retry_after_ms,
 };
 use reqwest::{Client, StatusCode, header};
 use std::{
@@ -132,7 +132,7 @@ impl Poster {
 /// The wait that an answer asks for, where it is one that may pass.
 fn asked_wait(status: StatusCode, headers: &header::HeaderMap) -> Option<Duration> {
     let may_pass = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
-    retry_after_ms(headers, instant_of(headers)).filter(|_| may_pass).map(Duration::from_millis)
+    retry_after_ms(headers).filter(|_| may_pass).map(Duration::from_millis)
 }
 
 /// Why there was no answer, without the address.
