@@ -27,6 +27,8 @@ pub struct Following {
     waiting: VecDeque<Record>,
     /// How often in a row nothing came.
     tries: u32,
+    /// How long is waited between two tries.
+    between: Duration,
     /// Whether that was told.
     is_lost: bool,
     voice: Voice,
@@ -42,7 +44,18 @@ impl Following {
     /// The events of a debate after one.
     pub fn new(remote: Remote, id: DebateId, after: u64) -> Self {
         let voice: Voice = Box::new(|text| eprintln!("{text}"));
-        Self { remote, id, seen: after, stream: None, rest: Vec::new(), waiting: VecDeque::new(), tries: 0, is_lost: false, voice }
+        Self {
+            remote,
+            id,
+            seen: after,
+            stream: None,
+            rest: Vec::new(),
+            waiting: VecDeque::new(),
+            tries: 0,
+            between: BETWEEN,
+            is_lost: false,
+            voice,
+        }
     }
 
     /// Has another told of lost connections.
@@ -77,7 +90,7 @@ impl Following {
     /// Whether there is more to come.
     async fn connect(&mut self) -> Result<bool, CliError> {
         if self.tries > 0 {
-            tokio::time::sleep(BETWEEN).await;
+            tokio::time::sleep(self.between).await;
         }
         self.tries += 1;
         let request = self.remote.request(Method::GET, &format!("/v1/debates/{}/events?until=paused", self.id));
@@ -129,13 +142,14 @@ mod tests {
         sync::{Arc, Mutex},
     };
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_server_that_is_gone_is_told_of_once_and_then_how_to_go_on() {
         let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port that is free again");
         let client = rebut_models::http::client(Duration::from_secs(10)).expect("a client");
         let base = format!("http://{address}").parse().expect("an address");
         let id = DebateId::new();
         let mut following = Following::new(Remote { client, base, token: "rebut_0".to_owned() }, id, 3);
+        following.between = Duration::ZERO;
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let heard = told.clone();
         following.told_by(Box::new(move |text| heard.lock().expect("whole").push(text.to_owned())));
