@@ -174,7 +174,7 @@ pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
     make_parent(file)?;
     let failed = |error: std::io::Error| CliError::file("write", file, &error);
     // A link that the user names leads to the file they mean.
-    let place = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let place = file.canonicalize().ok().filter(|_| file.is_symlink()).unwrap_or_else(|| file.to_owned());
     let is_plain = place.metadata().is_ok_and(|known| known.is_file());
     match place.metadata() {
         Ok(known) if !known.is_file() && !known.is_dir() => std::fs::write(&place, text).map_err(failed),

@@ -119,10 +119,10 @@ fn a_person_decides_and_only_a_right_answer_of_somebody_who_may_is_taken() {
         (with("claims", json!([])), "give at least one argument"),
         (with("claims", json!(vec!["so"; 9])), "9 claims; give one to five, never more than 8"),
         // Nothing is passed over or moved that a person wrote.
-        (with("ranking", json!(["Q", "Q"])), "each once, `B` first"),
+        (with("ranking", json!(["Q", "Q"])), "`ranking[0]` must be one of"),
         (with("ranking", json!(["B", "B"])), "each once, `B` first"),
         (with("ranking", json!(["A", "B"])), "each once, `B` first"),
-        (with("ranking", json!(["B", "Q"])), "each once, `B` first"),
+        (with("ranking", json!(["B", "Q"])), "`ranking[1]` must be one of"),
         (with("option_2", json!("A")), "`option_2` is not asked for"),
         (json!({"text": "{}", "reply": {}}), "one of them, and not both"),
     ];
