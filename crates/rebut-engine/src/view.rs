@@ -404,7 +404,7 @@ impl View {
             Event::TurnFailed(failed) => {
                 let turn = self.turn_mut(&failed.turn, record);
                 turn.calls -= u32::from(failed.takes_back_its_call()).min(turn.calls);
-                if !failed.unsent {
+                if !failed.unsent || failed.takes_back_its_call() {
                     turn.untold.fail(&failed.fault);
                 }
                 turn.faults.push(failed.fault);

@@ -292,14 +292,16 @@ impl Desk {
 
     /// A debate as its journal tells it now: nobody is waited for at a gate whose time is over, also where that is not on record yet.
     pub async fn view(&self, id: DebateId) -> Result<View, DeskError> {
-        let mut view = View::of(&self.records(id).await?);
-        view.open_gate = view.open_gate.filter(|gate| !gate.is_over(self.now()));
-        Ok(view)
+        Ok(self.of_now(View::of(&self.records(id).await?)))
     }
 
     /// A debate as its events of some kinds tell it; what the others tell is missing, as in [`View::picked`].
     pub async fn view_of(&self, id: DebateId, kinds: &[&str]) -> Result<View, DeskError> {
-        Ok(View::picked(self.pick(id, &Pick::of(kinds)).await?))
+        Ok(self.of_now(View::picked(self.pick(id, &Pick::of(kinds)).await?)))
+    }
+
+    fn of_now(&self, view: View) -> View {
+        View { open_gate: view.open_gate.filter(|gate| !gate.is_over(self.now())), ..view }
     }
 
     /// Partial text of a debate that runs here.
