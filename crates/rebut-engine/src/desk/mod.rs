@@ -300,8 +300,9 @@ impl Desk {
         Ok(self.of_now(View::picked(self.pick(id, &Pick::of(kinds)).await?)))
     }
 
-    fn of_now(&self, view: View) -> View {
-        View { open_gate: view.open_gate.filter(|gate| !gate.is_over(self.now())), ..view }
+    fn of_now(&self, mut view: View) -> View {
+        view.open_gate = view.open_gate.filter(|gate| !gate.is_over(self.now()));
+        view
     }
 
     /// Partial text of a debate that runs here.
