@@ -35,7 +35,7 @@ impl Installed {
         );
         let config = folder.join(CONFIG);
         fs::write(&config, settings).map_err(|error| format!("{}: {error}", config.display()))?;
-        let key = installed.command(&["keys", "add", "load", "--owner", "load", "--role", "admin"]).output();
+        let key = installed.command(&["keys", "add", "load", "--owner", OWNER, "--role", "admin"]).output();
         let key = key.map_err(|error| error.to_string())?;
         installed.token = String::from_utf8_lossy(&key.stdout).trim().to_owned();
         if installed.token.is_empty() {
@@ -60,12 +60,16 @@ impl Installed {
         command.arg("--config").arg(self.folder.join(CONFIG)).arg("--data").arg(self.folder.join("data")).arg("--quiet").args(arguments);
         // Nobody's own settings must take part.
         command.env("XDG_CONFIG_HOME", &self.folder).env_remove("REBUT_CONFIG").env_remove("REBUT_DATABASE");
-        command.current_dir(&self.folder).stdin(Stdio::null());
+        // Counts over all debates are for whoever runs the server.
+        command.env("USER", OWNER).current_dir(&self.folder).stdin(Stdio::null());
         command
     }
 }
 
 const CONFIG: &str = "server.toml";
+
+/// Who runs the server, and whose the debates are.
+const OWNER: &str = "load";
 
 impl Served {
     /// The most memory it ever had, in MiB.
