@@ -175,12 +175,12 @@ pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
     let failed = |error: std::io::Error| CliError::file("write", file, &error);
     // A link that the user names leads to the file they mean.
     let place = file.canonicalize().ok().filter(|_| file.is_symlink()).unwrap_or_else(|| file.to_owned());
-    let is_plain = place.metadata().is_ok_and(|known| known.is_file());
-    match place.metadata() {
-        Ok(known) if !known.is_file() && !known.is_dir() => std::fs::write(&place, text).map_err(failed),
-        _ if is_plain && check_dir(parent(&place)).is_err() => std::fs::write(&place, text).map_err(failed),
-        _ => replace(&place, text.as_bytes()),
-    }
+    let in_place = match place.metadata() {
+        Ok(known) if known.is_file() => check_dir(parent(&place)).is_err(),
+        Ok(known) => !known.is_dir(),
+        Err(_) => false,
+    };
+    if in_place { std::fs::write(&place, text).map_err(failed) } else { replace(&place, text.as_bytes()) }
 }
 
 /// Makes a file's directory if it is not there. Says whether it was not.
