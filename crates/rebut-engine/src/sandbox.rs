@@ -106,6 +106,9 @@ pub struct Ran {
     /// Why the results cannot be believed as a whole (none collected, fewer than there are, the runner ended early); never empty words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distrust: Option<String>,
+    /// Whether the code under test ran in the process that judged it: then a hostile program could have forged the verdicts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared_process: bool,
 }
 
 /// How a job ended.
@@ -171,6 +174,7 @@ impl Ran {
             stderr: String::new(),
             tests: tests.into_iter().collect(),
             distrust: None,
+            shared_process: false,
         }
     }
 

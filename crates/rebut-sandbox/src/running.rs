@@ -119,5 +119,6 @@ pub(crate) fn ran(jail: &Jail, ended: Ended) -> Ran {
         stderr: text(ended.stderr),
         tests: Vec::new(),
         distrust: None,
+        shared_process: false,
     }
 }

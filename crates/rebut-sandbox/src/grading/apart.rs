@@ -87,7 +87,7 @@ async fn run_with(kit: &Kit, jail: &Jail, tools: &Toolchain, job: &Job, tests: &
         }
     }
     let end = if time.is_over() { End::TimedOut } else { End::Exited(0) };
-    Ok(super::ran(jail, &time, Prepared { book, end, stderr: words }))
+    Ok(super::ran(jail, &time, Prepared { book, end, stderr: words, shared_process: false }))
 }
 
 /// Why a session came to its end before the tests did.

@@ -13,6 +13,8 @@ pub(super) async fn run(jail: &Jail, tools: &Toolchain, job: &Job, text: &str) -
     let verdict = verdict(&ran.end);
     let said = format!("{}\n{}\n{}", ran.stdout.trim(), ran.stderr.trim(), ended_words(&ran.end));
     let output = if verdict == TestVerdict::Pass { String::new() } else { tail(said.trim(), 2000) };
+    // Nobody but the command's author knows whether it runs the code.
+    ran.shared_process = true;
     ran.tests = vec![TestRun { name: name(text), verdict, output }];
     Ok(ran)
 }

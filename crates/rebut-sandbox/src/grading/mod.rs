@@ -195,6 +195,8 @@ struct Prepared {
     book: Book,
     end: End,
     stderr: String,
+    /// Whether the code ran in the process that judged it.
+    shared_process: bool,
 }
 
 fn ran(jail: &Jail, time: &Time, prepared: Prepared) -> Ran {
@@ -208,5 +210,6 @@ fn ran(jail: &Jail, time: &Time, prepared: Prepared) -> Ran {
         stderr: prepared.stderr,
         tests,
         distrust,
+        shared_process: prepared.shared_process,
     }
 }

@@ -71,7 +71,7 @@ pub(super) async fn run(
         Ok(plan) => plan,
         Err(why) => {
             book.doubt(&why);
-            return Ok(super::ran(jail, &time, Prepared { book, end: End::NotBuilt, stderr: why }));
+            return Ok(super::ran(jail, &time, Prepared { book, end: End::NotBuilt, stderr: why, shared_process: true }));
         }
     };
     book.hear(Said::Collected { names: plan.names.clone() });
@@ -79,7 +79,7 @@ pub(super) async fn run(
         Ok(built) => built,
         Err((end, words)) => {
             book.give_up(TestVerdict::Error, &format!("it could not be built:\n{}", tail(&words, 1500)));
-            return Ok(super::ran(jail, &time, Prepared { book, end, stderr: words }));
+            return Ok(super::ran(jail, &time, Prepared { book, end, stderr: words, shared_process: true }));
         }
     };
     time.start_again();
@@ -98,7 +98,7 @@ pub(super) async fn run(
     }
     book.hear(Said::Done);
     let end = if time.is_over() { End::TimedOut } else { End::Exited(0) };
-    Ok(super::ran(jail, &time, Prepared { book, end, stderr }))
+    Ok(super::ran(jail, &time, Prepared { book, end, stderr, shared_process: true }))
 }
 
 type Built = Result<Vec<Given>, (End, String)>;
