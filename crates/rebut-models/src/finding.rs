@@ -1,6 +1,6 @@
 //! Finding models without being told: endpoints with a key, and servers on this machine.
 
-use crate::{http, registry::Registry};
+use crate::{address::Address, http, registry::Registry};
 use futures_util::future::join_all;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub struct Server {
     /// The provider's name.
     pub name: String,
     /// Where it is.
-    pub base_url: String,
+    pub address: Address,
     /// The models it has, without those that only embed; `None` when nobody answers.
     pub models: Option<Vec<String>>,
 }
@@ -27,21 +27,20 @@ impl Registry {
 
     /// Every endpoint that needs no key and has an `http://` address, each asked what it has, all at once.
     pub async fn servers(&self) -> Vec<Server> {
-        let open = self.endpoints().filter(|endpoint| endpoint.key_env.is_none() && endpoint.base_url.starts_with("http://"));
-        join_all(open.map(async |endpoint| Server {
-            name: endpoint.name.to_owned(),
-            base_url: endpoint.base_url.to_owned(),
-            models: self.installed(endpoint.name, endpoint.base_url).await,
+        let open = self.endpoints().filter(|endpoint| endpoint.key_env.is_none());
+        let open = open.filter_map(|endpoint| Some((endpoint.name, endpoint.address.filter(|address| address.scheme() == "http")?)));
+        join_all(open.map(async |(name, address)| Server {
+            name: name.to_owned(),
+            address: address.clone(),
+            models: self.installed(name, address).await,
         }))
         .await
     }
 
     /// The models a server says it has; `None` if it is not there or is something else.
-    async fn installed(&self, name: &str, base_url: &str) -> Option<Vec<String>> {
+    async fn installed(&self, name: &str, address: &Address) -> Option<Vec<String>> {
         // Nobody at the door is the usual case, and loading certificates to find out would cost more than the answer.
-        let address = base_url.strip_prefix("http://").and_then(|rest| rest.split('/').next())?;
-        let address = if address.contains(':') { address.to_owned() } else { format!("{address}:80") };
-        tokio::time::timeout(PATIENCE, tokio::net::TcpStream::connect(address)).await.ok()?.ok()?;
+        tokio::time::timeout(PATIENCE, tokio::net::TcpStream::connect(address.place())).await.ok()?.ok()?;
         let endpoint = self.endpoint(name).ok()?;
         let listed = http::list(self.client(&endpoint).ok()?, endpoint, PATIENCE).await.ok()?;
         Some(listed.into_iter().filter(|model| !model.contains("embed")).collect())

@@ -1,5 +1,6 @@
 //! Who answers a turn: endpoints over HTTP, agent CLIs, scripts, the built-in rehearsal. No environment is read here.
 
+pub mod address;
 pub mod cli;
 mod finding;
 pub mod http;

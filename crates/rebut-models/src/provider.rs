@@ -1,7 +1,8 @@
 //! A provider as data: the built-in ones and what a configuration changes of them.
 
 use crate::{
-    http::{EffortForm, Endpoint, Manner, MaxTokensField, ModelData, Structured, Timeouts, WireKind},
+    address::{Address, BadAddress},
+    http::{EffortForm, Endpoint, Manner, MaxTokensField, ModelData, Structured, Timeouts, WireKind, price_of},
     key::Key,
 };
 use rebut_engine::model::{Allowance, Fault, FaultKind, Price};
@@ -16,6 +17,9 @@ pub struct ProviderData {
     /// Where the endpoint is, up to and with its version, e.g. `https://example.org/v1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
+    /// Whether it may be asked over `http://` although it is not on this machine: what is sent, keys too, can then be read on the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allow_http: Option<bool>,
     /// The environment variable that holds the key; empty or left out for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_env: Option<String>,
@@ -70,7 +74,7 @@ pub fn built_in() -> BTreeMap<String, ProviderData> {
 
 impl ProviderData {
     /// The same with a configuration's changes.
-    pub(crate) fn changed_by(mut self, other: &Self) -> Self {
+    pub fn changed_by(mut self, other: &Self) -> Self {
         let other = other.clone();
         self.headers.extend(other.headers);
         self.prices.extend(other.prices);
@@ -80,6 +84,7 @@ impl ProviderData {
         }
         Self {
             base_url: other.base_url.or(self.base_url),
+            allow_http: other.allow_http.or(self.allow_http),
             key_env: other.key_env.or(self.key_env),
             wire: other.wire.or(self.wire),
             structured: other.structured.or(self.structured),
@@ -94,6 +99,11 @@ impl ProviderData {
             priced_on: other.priced_on.or(self.priced_on),
             ..self
         }
+    }
+
+    /// What the model of that name costs; `None` when nobody knows.
+    pub fn price_of(&self, model: &str) -> Option<Price> {
+        price_of(&self.prices, self.price, model)
     }
 
     /// The endpoint it describes; `key` looks up a variable. Fails when something is missing or cannot be.
@@ -127,7 +137,7 @@ impl ProviderData {
         let secret = self.key_env.as_deref().filter(|variable| !variable.is_empty()).and_then(key);
         Ok(Endpoint {
             name: name.to_owned(),
-            base_url,
+            address: Some(address_of(&base_url, self.allow_http.unwrap_or_default())),
             key: secret.filter(|secret| !secret.trim().is_empty()).map(|secret| Key::new(&secret)),
             key_env: self.key_env.filter(|variable| !variable.is_empty()),
             headers: self.headers,
@@ -139,6 +149,16 @@ impl ProviderData {
             timeouts,
         })
     }
+}
+
+/// The address that a configuration writes, or what is wrong with it in words that hold no secret.
+fn address_of(base_url: &str, in_clear: bool) -> Result<Address, String> {
+    Address::parse_base(base_url).and_then(|address| address.secure(in_clear)).map_err(|error| match error {
+        // Not echoed: what is wrong here may be a secret.
+        BadAddress::Holds(_) => format!("base_url: {error}; put a key in key_env, anything else in headers"),
+        BadAddress::InClear(_) => format!("base_url: {error}; allow_http = true in your own configuration lets it be asked in clear"),
+        _ => format!("base_url `{}`: {error}", rebut_engine::clean::on_one_line(base_url)),
+    })
 }
 
 fn changed_model(known: ModelData, other: ModelData) -> ModelData {

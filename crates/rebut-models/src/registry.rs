@@ -3,6 +3,7 @@
 pub use crate::provider::{ProviderData, built_in};
 
 use crate::{
+    address::Address,
     cli::Clis,
     http::{self, Endpoint, HttpEmbedder, HttpModel, WireKind},
     script::{Script, ScriptModel},
@@ -68,8 +69,8 @@ impl KnownEndpoint {
 pub struct EndpointInfo<'a> {
     /// The provider's name.
     pub name: &'a str,
-    /// Where it is.
-    pub base_url: &'a str,
+    /// Where it is; `None` when what is configured is no address.
+    pub address: Option<&'a Address>,
     /// The variable its key comes from; `None` when it needs no key.
     pub key_env: Option<&'a str>,
     /// Whether nothing is missing to ask it.
@@ -126,7 +127,7 @@ impl Registry {
     pub fn endpoints(&self) -> impl Iterator<Item = EndpointInfo<'_>> {
         self.endpoints.iter().map(|(name, known)| EndpointInfo {
             name,
-            base_url: &known.endpoint.base_url,
+            address: known.endpoint.address().ok(),
             key_env: known.key_env.as_deref(),
             is_ready: known.key_env.is_none() || known.endpoint.key.is_some(),
             auto_model: known.auto_model.as_deref(),

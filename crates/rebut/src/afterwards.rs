@@ -1,5 +1,5 @@
-//! What a command was to do when its debate has ended: files to write, and what its exit code hangs on. It is kept beside the database while the
-//! debate is open, so that `resume` does the same. Not in the journal: it names places of this machine, and a journal may come from anywhere.
+//! What a command was to do when its debate has ended: files to write, and what its exit code hangs on. It is kept in the user's own folder while the
+//! debate is open, so that `resume` does the same. Neither in the journal nor beside it: it names places of this machine, and those may come from anywhere.
 
 use crate::{
     app::App,
@@ -9,7 +9,7 @@ use crate::{
     error::CliError,
     output,
     place::Place,
-    replacing,
+    reading, replacing,
 };
 use rebut_engine::{DebateId, Desk, Running, Start, agent::Agent, formats::review::Severity, outcome::Ending};
 use serde::{Deserialize, Serialize};
@@ -83,20 +83,22 @@ impl Afterwards {
             return Ok(());
         }
         let text = serde_json::to_string(&self.settled()?).map_err(|error| CliError::failed(error.to_string()))?;
-        replacing::replace(&note(app, app.place()?, id), text.as_bytes())
+        match note(app, app.place()?, id) {
+            Some(path) => replacing::replace_private(&path, &text),
+            None => {
+                eprintln!("HOME is not set: should this be interrupted, `rebut resume` will not know which files to write");
+                Ok(())
+            }
+        }
     }
 
     /// What is still to be done for a debate; nothing for one that needs nothing, or was begun elsewhere.
     pub fn recall(app: &App, id: DebateId) -> Result<Option<Self>, CliError> {
-        let Some(place) = &app.place else { return Ok(None) };
-        let path = note(app, place, id);
-        match std::fs::read(&path) {
-            Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| {
-                CliError::failed(format!("{} cannot be read: {error}", path.display())).hint("remove it to go on without what it asks for")
-            }),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(CliError::file("read", &path, &error)),
-        }
+        let Some(path) = app.place.as_ref().and_then(|place| note(app, place, id)) else { return Ok(None) };
+        let Some(text) = reading::text_if_there(&path)? else { return Ok(None) };
+        serde_json::from_str(&text).map(Some).map_err(|error| {
+            CliError::failed(format!("{} cannot be read: {error}", path.display())).hint("remove it to go on without what it asks for")
+        })
     }
 
     /// This, and what is asked for now. Gives the flags to follow the run with, too.
@@ -161,14 +163,13 @@ fn models_of(agent: &Agent) -> impl Iterator<Item = &str> {
 }
 
 /// Where it is written down, by where the debate is.
-fn note(app: &App, place: &Place, id: DebateId) -> PathBuf {
+fn note(app: &App, place: &Place, id: DebateId) -> Option<PathBuf> {
     if app.global.server.is_some() { place.afterwards_there(id) } else { place.afterwards(id) }
 }
 
 /// Takes away what was written down for a debate, if anything was.
 pub fn forget(app: &App, id: DebateId) -> Result<(), CliError> {
-    let Some(place) = &app.place else { return Ok(()) };
-    let path = note(app, place, id);
+    let Some(path) = app.place.as_ref().and_then(|place| note(app, place, id)) else { return Ok(()) };
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(CliError::file("remove", &path, &error)),
         _ => Ok(()),

@@ -8,18 +8,18 @@ use crate::{
     error::CliError,
     git::branch,
     human::Human,
-    place::{Kept, Place},
+    place::{self, Kept, Place},
 };
 use rebut_engine::{
     Desk, DeskOptions,
-    model::{Model, Models},
+    model::{Fault, FaultKind, Model, Models},
     observing::Observer,
     outbox::Database,
     secrets::Scrubber,
     store::Store,
     view::View,
 };
-use rebut_models::{Clis, Registry, rehearsal::RehearsalModel};
+use rebut_models::{Clis, Registry, registry::built_in, rehearsal::RehearsalModel};
 use rebut_sandbox::BubbleSandbox;
 use rebut_store::{PostgresOptions, PostgresStore, SqliteStore};
 use std::{
@@ -59,6 +59,9 @@ impl App {
     pub fn open(global: &GlobalArgs, set: &[String]) -> Result<Self, CliError> {
         let origin = origin(global)?;
         let config = Config::load(&origin, set)?;
+        if let Some(notice) = config.notice.as_ref().filter(|_| !global.quiet) {
+            say_once(notice);
+        }
         let place = Place::find(global, &config)?;
         let clis = Clis::new(&config.clis, &environment).map_err(|fault| CliError::usage(fault.message))?;
         let clis = Arc::new(clis.kept_by(this_program()?));
@@ -75,16 +78,35 @@ impl App {
         let scripts = self.scripts.as_ref().unwrap_or(&self.origin.current_dir);
         let registry = Registry::new(scripts, &self.config.providers, &environment).map_err(|fault| CliError::usage(fault.message))?;
         let asks = !self.global.no_input;
+        let registry = self.waiting().fold(registry, |registry, name| registry.with(&name, Arc::new(|_: &str| Err(untrusted()))));
+        let (clis, config) = (self.clis.clone(), self.config.clone());
+        let program = move |name: &str| {
+            let waits = config.waits("clis", name.split('/').next().unwrap_or_default());
+            if waits { Err(untrusted()) } else { clis.open(name) }
+        };
         Ok(registry
-            .with_clis(self.clis.clone())
+            .with("cli", Arc::new(program))
             .with("rehearsal", Arc::new(|_: &str| Ok(Arc::new(RehearsalModel) as Arc<dyn Model>)))
             .with("human", Arc::new(move |name: &str| Human::open(name, asks).map(|human| Arc::new(human) as Arc<dyn Model>))))
+    }
+
+    /// Providers that only the project declares, and that wait for the user's trust.
+    fn waiting(&self) -> impl Iterator<Item = String> {
+        let powers = self.config.project.iter().flat_map(|project| &project.divided.powers);
+        let names = powers.filter_map(|power| power.key.strip_prefix("providers."));
+        names.filter(|name| self.config.waits("providers", name) && !built_in().contains_key(*name)).map(str::to_owned)
     }
 
     /// Where debates are kept.
     pub fn place(&self) -> Result<&Place, CliError> {
         let nowhere = || CliError::usage("there is no place to keep debates: HOME is not set").hint("name one with --data DIR");
         self.place.as_ref().ok_or_else(nowhere)
+    }
+
+    /// Where the worktrees of debates are.
+    pub fn worktrees(&self) -> Result<PathBuf, CliError> {
+        let nowhere = || CliError::usage("there is no place for worktrees: HOME is not set").hint("set HOME or XDG_STATE_HOME");
+        self.place()?.worktrees().ok_or_else(nowhere)
     }
 
     /// Whoever this machine can ask; looked for once.
@@ -167,6 +189,18 @@ impl App {
     }
 }
 
+/// Why somebody of the project's own cannot be asked yet.
+fn untrusted() -> Fault {
+    let message = "this project declares it, and waits for your trust: `rebut trust` shows what that would allow";
+    Fault::new(FaultKind::NotFound, message)
+}
+
+/// Says something once in a process, however often the configuration is read.
+fn say_once(words: &str) {
+    static SAID: std::sync::Once = std::sync::Once::new();
+    SAID.call_once(|| eprintln!("{words}"));
+}
+
 /// The sandbox of this machine, whose inner stage is this very program.
 pub fn sandbox() -> Result<BubbleSandbox, CliError> {
     Ok(BubbleSandbox::new(rebut_sandbox::Inner { program: this_program()?, args: vec![rebut_sandbox::INNER.to_owned()] }))
@@ -195,5 +229,6 @@ fn origin(global: &GlobalArgs) -> Result<Origin, CliError> {
     let current_dir = std::env::current_dir().map_err(|error| CliError::file("enter", Path::new("."), &error))?;
     let home = || path_variable("HOME").map(|home| home.join(".config"));
     let user_dir = path_variable("XDG_CONFIG_HOME").or_else(home);
-    Ok(Origin { current_dir, user_dir, named: global.config.clone() })
+    let home = path_variable("HOME").map(|home| home.canonicalize().unwrap_or(home));
+    Ok(Origin { current_dir, user_dir, named: global.config.clone(), home, state_dir: place::state_dir() })
 }

@@ -1,6 +1,6 @@
 //! Gathering context: files, directories and standard input, never a file that is likely to hold a secret.
 
-use crate::error::CliError;
+use crate::{beneath::Typed, error::CliError};
 use std::{
     io::Read,
     path::{Path, PathBuf},
@@ -80,6 +80,9 @@ pub fn gather_without(names: &[PathBuf], deny: &[String], without: &[PathBuf]) -
     let mut gathered = Gathered::default();
     for name in names {
         let before = gathered.bytes;
+        if name.as_os_str() != "-" {
+            Typed::new(name).and_then(|typed| typed.check()).map_err(|error| CliError::file("read", name, &error))?;
+        }
         if name.as_os_str() == "-" {
             let mut bytes = Vec::new();
             std::io::stdin()

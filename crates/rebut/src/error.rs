@@ -38,7 +38,8 @@ impl CliError {
         let message = format!("cannot {doing} {}: {error}", path.display());
         let is_wrong =
             matches!(error.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory | ErrorKind::InvalidData);
-        if is_wrong && doing == "read" { Self::usage(message) } else { Self::failed(message) }
+        let is_usage = (is_wrong && doing == "read") || error.kind() == ErrorKind::InvalidInput;
+        if is_usage { Self::usage(message) } else { Self::failed(message) }
     }
 
     /// What to do about it.

@@ -2,6 +2,7 @@
 
 pub mod branch;
 mod commits;
+mod top;
 mod untracked;
 pub mod worktree;
 
@@ -9,7 +10,7 @@ use crate::{context::is_denied, error::CliError};
 use rebut_engine::clean::on_one_line;
 use std::{
     ffi::{OsStr, OsString},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output},
 };
 
@@ -67,17 +68,13 @@ pub fn change_since(dir: &Path, base: &str, deny: &[String]) -> Result<Change, C
     if base.starts_with('-') || base.trim().is_empty() {
         return Err(CliError::usage(format!("`{base}` cannot be a commit")).hint("name a commit, branch or tag: rebut review --diff main"));
     }
-    let inside = git(dir, &["rev-parse", "--is-inside-work-tree"])?;
-    if !inside.status.success() {
-        let why = first_line(&inside.stderr);
-        return Err(CliError::usage(format!("--diff needs a git repository here: {why}")).hint("give a file instead: rebut review FILE"));
-    }
+    let top = top::top(dir)?;
     let commit = commit(dir, base)?;
     let (taken, secret) = changed_files(dir, &commit, deny)?;
     let text = if taken.is_empty() { String::new() } else { diff(dir, &commit, &taken)? };
     let mut change = Change { text, left_out: secret.into_iter().map(|name| (name, SECRETS)).collect() };
     if base == LAST_COMMIT {
-        untracked::add(&mut change, &top(dir)?, deny)?;
+        untracked::add(&mut change, &top, deny)?;
     }
     Ok(change)
 }
@@ -94,12 +91,6 @@ fn commit(dir: &Path, base: &str) -> Result<String, CliError> {
         return Ok(empty.trim().to_owned());
     }
     Err(CliError::usage(format!("git knows no commit `{base}` here")).hint("`git log` and `git branch -a` show what there is"))
-}
-
-/// The directory of the whole repository.
-fn top(dir: &Path) -> Result<PathBuf, CliError> {
-    let top = succeeded("find the repository's directory", git(dir, &["rev-parse", "--show-toplevel"])?)?;
-    Ok(PathBuf::from(top.trim_end_matches(['\r', '\n'])))
 }
 
 /// The names of the changed files: those that may be sent, and those that may not.

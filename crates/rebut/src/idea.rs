@@ -61,24 +61,7 @@ pub fn read(args: &EvaluateArgs, deny: &[String]) -> Result<Idea, CliError> {
         topics: args.topics.as_ref().map(|file| data::<Vec<Topic>>(file, "topics")).transpose()?,
         idea: gathered.text,
     };
-    if !args.no_files && args.analysis.is_none() {
-        check_stays_inside(&analysis, &folder)?;
-    }
     Ok(Idea { input, analysis: (!args.no_files).then_some(analysis), remarks })
-}
-
-/// An idea that comes from somebody else may bring an `analysis` that is a link: what is written there must not land elsewhere.
-fn check_stays_inside(analysis: &Path, folder: &Path) -> Result<(), CliError> {
-    if !analysis.is_symlink() {
-        return Ok(());
-    }
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let leads_inside = analysis.canonicalize().is_ok_and(|target| folder.canonicalize().is_ok_and(|folder| target.starts_with(folder)));
-    if leads_inside {
-        return Ok(());
-    }
-    Err(CliError::usage(format!("{} is a link that leads out of the idea's folder", analysis.display()))
-        .hint("remove it, say where results go with --analysis DIR, or write none with --no-files"))
 }
 
 /// What the idea is called: as typed, its first heading, or its name on disk.

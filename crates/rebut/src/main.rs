@@ -8,6 +8,7 @@ mod afterwards;
 mod app;
 mod auto;
 mod ballots;
+mod beneath;
 mod budget;
 mod cli;
 mod commands;

@@ -2,6 +2,7 @@
 
 use crate::{
     app::App,
+    beneath::Typed,
     cli::{Form, OutputArgs},
     debates::Debates,
     error::CliError,
@@ -80,6 +81,7 @@ pub fn check_files(output: &OutputArgs, format: &str) -> Result<(), CliError> {
                 _ => "a review is not drawn; .html shows it",
             }));
         }
+        check_no_link(file)?;
         if make_parent(file)? {
             eprintln!("made the directory {}", file.parent().unwrap_or(Path::new(".")).display());
         }
@@ -171,9 +173,10 @@ pub fn file_safe(name: &str) -> String {
 /// Writes a text to a file, and makes its directory if need be. Whatever goes wrong, what was there before stays whole; where nothing can be
 /// made beside it (a pipe, a directory that only lets this file be written) it is written in its place.
 pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
+    check_no_link(file)?;
     make_parent(file)?;
     let failed = |error: std::io::Error| CliError::file("write", file, &error);
-    // A link that the user names leads to the file they mean.
+    // Outside of any project a link is the user's own, and leads to the file they mean.
     let place = file.canonicalize().ok().filter(|_| file.is_symlink()).unwrap_or_else(|| file.to_owned());
     let in_place = match place.metadata() {
         Ok(known) if known.is_file() => check_dir(parent(&place)).is_err(),
@@ -181,6 +184,11 @@ pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
         Err(_) => false,
     };
     if in_place { std::fs::write(&place, text).map_err(failed) } else { replace(&place, text.as_bytes()) }
+}
+
+/// Refuses to write through a link of a project: it may lead anywhere.
+fn check_no_link(file: &Path) -> Result<(), CliError> {
+    Typed::new(file).and_then(|typed| typed.check()).map_err(|error| CliError::file("write", file, &error))
 }
 
 /// Makes a file's directory if it is not there. Says whether it was not.

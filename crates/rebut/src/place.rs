@@ -2,10 +2,12 @@
 
 use crate::{
     app::{environment, path_variable},
+    beneath::{Folder, Kind, Typed},
     cli::GlobalArgs,
     config::Config,
     error::CliError,
-    replacing::{create_private, replace_private},
+    reading,
+    replacing::{append_line, create_private, replace_private},
 };
 use rebut_engine::{
     DebateId,
@@ -13,8 +15,8 @@ use rebut_engine::{
     seal::Seal,
 };
 use std::{
-    fs,
-    io::Write,
+    ffi::OsStr,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
@@ -24,6 +26,8 @@ pub struct Place {
     dir: PathBuf,
     /// Its URL, with the password.
     server: Option<String>,
+    /// The user's own folder for what names places of this machine. A data directory may come from anybody, and names nothing outside itself.
+    state: Option<PathBuf>,
 }
 
 /// What debates are kept in.
@@ -45,7 +49,11 @@ impl Place {
                 CliError::usage("[defaults] data: an empty name is no directory").hint("name one, or leave `data` out for the usual")
             );
         }
+        // A name that is meant from here on may lead through links of a project; a whole path in the user's own file or home leads through theirs.
+        let from_here = |dir: &PathBuf| global.data.is_some() || dir.is_relative();
         let dir = global.data.clone().or(configured).or_else(|| user_data().map(|dir| dir.join("rebut")));
+        dir.as_ref().filter(|dir| from_here(dir)).map_or(Ok(()), |dir| check_typed(dir))?;
+        let dir = dir.map(|dir| if from_here(&dir) { dir } else { without_links(&dir) });
         // A directory that was named by hand is meant, whatever the file says.
         let in_file = config.defaults.database.clone().filter(|_| global.data.is_none());
         let server = environment("REBUT_DATABASE").or(in_file).filter(|url| !url.is_empty());
@@ -53,7 +61,8 @@ impl Place {
             let message = "the database is not named by a URL of PostgreSQL (REBUT_DATABASE, or `database` under [defaults])";
             return Err(CliError::usage(message).hint("it is written postgres://USER:PASSWORD@HOST:PORT/NAME; leave it out for a file"));
         }
-        Ok(dir.map(|dir| Self { dir, server }))
+        dir.as_deref().map_or(Ok(()), check_links)?;
+        Ok(dir.map(|dir| Self { dir, server, state: state_dir() }))
     }
 
     /// The directory itself.
@@ -81,14 +90,14 @@ impl Place {
         self.server.as_deref().and_then(rebut_store::postgres_password)
     }
 
-    /// Where the worktrees of debates are, while they last.
-    pub fn worktrees(&self) -> PathBuf {
-        self.dir.join("worktrees")
+    /// Where the worktrees of debates are, while they last; nowhere without a home.
+    pub fn worktrees(&self) -> Option<PathBuf> {
+        self.state.as_ref().map(|state| state.join("worktrees"))
     }
 
     /// Vectors of lessons, so that each is asked for once.
     pub fn vectors(&self) -> PathBuf {
-        self.dir.join("embeddings.json")
+        self.dir.join(VECTORS)
     }
 
     /// Keeps them in one step, readable only by their owner.
@@ -98,20 +107,21 @@ impl Place {
 
     /// Forgets them: something was deleted, and they may tell what it said. They are asked for again when needed.
     pub fn forget_vectors(&self) -> Result<(), CliError> {
-        match fs::remove_file(self.vectors()) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(CliError::file("remove", &self.vectors(), &error)),
+        let removed = Folder::own(&self.dir).and_then(|folder| folder.remove(OsStr::new(VECTORS)));
+        match removed {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(CliError::file("remove", &self.vectors(), &error)),
             _ => Ok(()),
         }
     }
 
-    /// Where it is written down what is to be done at the end of a debate that is open here.
-    pub fn afterwards(&self, id: DebateId) -> PathBuf {
-        self.dir.join("afterwards").join(format!("{id}.json"))
+    /// Where it is written down what is to be done at the end of a debate that is open here; nowhere without a home.
+    pub fn afterwards(&self, id: DebateId) -> Option<PathBuf> {
+        self.state.as_ref().map(|state| state.join("afterwards").join(format!("{id}.json")))
     }
 
-    /// The same for a debate at a server. Apart, since a server over this very folder leaves alone what commands have to end here.
-    pub fn afterwards_there(&self, id: DebateId) -> PathBuf {
-        self.dir.join("afterwards").join("there").join(format!("{id}.json"))
+    /// The same for a debate at a server. Apart, since a server on this machine leaves alone what commands have to end here.
+    pub fn afterwards_there(&self, id: DebateId) -> Option<PathBuf> {
+        self.state.as_ref().map(|state| state.join("afterwards").join("there").join(format!("{id}.json")))
     }
 
     /// The sealing key of this installation, made when first needed and readable only by its owner.
@@ -131,29 +141,66 @@ impl Place {
     pub fn trusted(&self) -> Result<Vec<String>, CliError> {
         let path = self.dir.join("trusted.keys");
         let mut keys = vec![self.seal()?.public().to_owned()];
-        match fs::read_to_string(&path) {
-            Ok(text) => keys.extend(text.split_whitespace().map(str::to_owned)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(CliError::file("read", &path, &error)),
+        if let Some(text) = reading::text_if_there(&path)? {
+            keys.extend(text.split_whitespace().map(str::to_owned));
         }
         Ok(keys)
     }
 
     /// Trusts a key from now on.
     pub fn trust(&self, key: &str) -> Result<(), CliError> {
-        let path = self.dir.join("trusted.keys");
-        let file = fs::OpenOptions::new().create(true).append(true).open(&path);
-        file.and_then(|mut file| writeln!(file, "{key}")).map_err(|error| CliError::file("write", &path, &error))
+        append_line(&self.dir.join("trusted.keys"), key)
     }
 }
 
 fn read_key(path: &Path) -> Result<Option<[u8; 32]>, CliError> {
-    match fs::read_to_string(path) {
-        Ok(text) => decode_hex(text.trim()).map(Some).ok_or_else(|| {
-            CliError::failed(format!("{} is damaged", path.display()))
-                .hint("restore it from a backup; without it old debates cannot be verified")
-        }),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(CliError::file("read", path, &error)),
+    let Some(text) = reading::text_if_there(path)? else { return Ok(None) };
+    decode_hex(text.trim()).map(Some).ok_or_else(|| {
+        CliError::failed(format!("{} is damaged", path.display()))
+            .hint("restore it from a backup; without it old debates cannot be verified")
+    })
+}
+
+/// The file of vectors.
+const VECTORS: &str = "embeddings.json";
+
+/// The user's own folder for notes of this program.
+pub fn state_dir() -> Option<PathBuf> {
+    let home = || path_variable("HOME").map(|home| home.join(".local").join("state"));
+    path_variable("XDG_STATE_HOME").or_else(home).map(|dir| without_links(&dir.join("rebut")))
+}
+
+/// The same place without the links that lead to it, which are the user's own; as far as it is there.
+fn without_links(path: &Path) -> PathBuf {
+    let found = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    match found.and_then(|(above, real)| Some(real.join(path.strip_prefix(above).ok()?))) {
+        Some(real) => real,
+        None => path.to_owned(),
     }
+}
+
+/// Refuses a data directory that was typed and is reached by a link of a project.
+fn check_typed(dir: &Path) -> Result<(), CliError> {
+    Typed::new(dir).and_then(|dir| dir.check()).map_err(|error| not_there(dir, &error))
+}
+
+fn not_there(dir: &Path, error: &io::Error) -> CliError {
+    CliError::usage(format!("debates cannot be kept in {}: {error}", dir.display())).hint("name another directory: --data DIR")
+}
+
+/// Refuses a data directory with a link in it, through which what we write would land elsewhere.
+fn check_links(dir: &Path) -> Result<(), CliError> {
+    let refused = |error: io::Error| not_there(dir, &error);
+    let folder = match Folder::own(dir) {
+        // Whoever opens the database says what is wrong with it.
+        Err(_) => return Ok(()),
+        Ok(folder) => folder,
+    };
+    for name in folder.names().map_err(refused)? {
+        if folder.about(&name).is_ok_and(|found| found.kind == Kind::Link) {
+            let name = rebut_engine::clean::on_one_line(&name.to_string_lossy());
+            return Err(refused(io::Error::other(format!("it holds a link, `{name}`, and rebut makes none there"))));
+        }
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 pub mod python;
 
-use crate::error::CliError;
+use crate::{beneath::Typed, error::CliError};
 use flate2::read::MultiGzDecoder;
 use rebut_engine::{
     clean::on_one_line,
@@ -89,7 +89,7 @@ fn bad(path: &Path, line: usize, what: &str) -> CliError {
 /// A file's text; one whose name ends in `.gz` is unpacked.
 pub fn read(path: &Path) -> Result<String, CliError> {
     let failed = |error: &std::io::Error| CliError::file("read", path, error);
-    let file = std::fs::File::open(path).map_err(|error| failed(&error))?;
+    let file = Typed::new(path).and_then(|path| path.open()).map_err(|error| failed(&error))?;
     let packed = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("gz"));
     let source: Box<dyn Read> = if packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
     let mut text = String::new();

@@ -1,16 +1,27 @@
 //! Reading the files that a user names: so much of them at most, and text; `-` is standard input where that is offered.
 
-use crate::error::CliError;
-use std::{
-    fs::{self, File},
-    io::Read,
-    path::Path,
-};
+use crate::{beneath::Typed, error::CliError};
+use std::{io::Read, path::Path};
 
 /// The text of a file that a user named.
 pub fn text(path: &Path) -> Result<String, CliError> {
     let bytes = bytes(path)?;
     String::from_utf8(bytes).map_err(|_| not_text(&path.display().to_string()))
+}
+
+/// The text of a file at a place of the user's own, such as their configuration: a link there is theirs.
+pub fn own_text(path: &Path) -> Result<String, CliError> {
+    let failed = |error: std::io::Error| CliError::file("read", path, &error);
+    let bytes = bounded(std::fs::File::open(path).map_err(failed)?, &path.display().to_string(), failed)?;
+    String::from_utf8(bytes).map_err(|_| not_text(&path.display().to_string()))
+}
+
+/// The same for a file that need not be there.
+pub fn text_if_there(path: &Path) -> Result<Option<String>, CliError> {
+    match Typed::new(path).and_then(|path| path.open()) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        _ => text(path).map(Some),
+    }
 }
 
 /// The same; `-` is standard input.
@@ -31,10 +42,15 @@ const MOST_BYTES: u64 = 16 << 20;
 /// The bytes of a file that a user named. It may be a pipe, as a shell's `<(…)` is; one that never ends is left at the bound.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, CliError> {
     let failed = |error: std::io::Error| CliError::file("read", path, &error);
-    if fs::metadata(path).map_err(failed)?.is_dir() {
-        return Err(CliError::usage(format!("cannot read {}: it is a folder", path.display())).hint("name a file"));
+    let is_folder = || CliError::usage(format!("cannot read {}: it is a folder", path.display())).hint("name a file");
+    let file = match Typed::new(path).and_then(|path| path.open()) {
+        Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => return Err(is_folder()),
+        file => file.map_err(failed)?,
+    };
+    if file.metadata().map_err(failed)?.is_dir() {
+        return Err(is_folder());
     }
-    bounded(File::open(path).map_err(failed)?, &path.display().to_string(), failed)
+    bounded(file, &path.display().to_string(), failed)
 }
 
 fn bounded(source: impl Read, name: &str, failed: impl Fn(std::io::Error) -> CliError) -> Result<Vec<u8>, CliError> {

@@ -1,100 +1,88 @@
-//! Writing files in one step: whole or not at all, a link planted in a file's place replaced or refused, never followed, and secrets readable only by
-//! their owner.
+//! Writing files in one step: whole or not at all, never through a link that somebody planted, and secrets readable only by their owner.
 
-use crate::error::CliError;
+use crate::{
+    beneath::{Folder, Kind, Readers, Typed},
+    error::CliError,
+};
 use std::{
-    fs::{File, OpenOptions},
+    ffi::{OsStr, OsString},
+    fs::File,
     io::{self, Write},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
-/// Puts a file in its place in one step: whoever reads it sees the old one or the new one, whole.
+/// Puts a file in its place in one step: whoever reads it sees the old one or the new one, whole. A link in its place is replaced, not followed.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     let failed = |error: io::Error| CliError::file("write", path, &error);
-    let known = path.symlink_metadata().ok();
-    if known.as_ref().is_some_and(std::fs::Metadata::is_dir) {
+    let (folder, name) = place_of(path)?;
+    if folder.about(&name).is_ok_and(|found| found.kind == Kind::Folder) {
         return Err(CliError::failed(format!("cannot write {}: it is a directory", path.display())).hint("move it away"));
     }
-    make_dir(parent(path))?;
-    let (mut file, beside) = beside(path, Readers::Usual).map_err(failed)?;
-    let written = file.write_all(bytes).and_then(|()| match known.filter(std::fs::Metadata::is_file) {
-        Some(known) => file.set_permissions(known.permissions()),
-        None => Ok(()),
+    let (mut file, beside) = beside(&folder, &name, Readers::Usual).map_err(failed)?;
+    let written = file.write_all(bytes).and_then(|()| match folder.open(Path::new(&name)) {
+        Ok(known) => file.set_permissions(known.metadata()?.permissions()),
+        Err(_) => Ok(()),
     });
     drop(file);
-    settle(written.and_then(|()| std::fs::rename(&beside, path)), &beside).map_err(failed)
+    settle(written.and_then(|()| folder.rename(&beside, &name)), &folder, &beside).map_err(failed)
 }
 
 /// The same for a file that only its owner reads, from its first byte on.
 pub fn replace_private(path: &Path, text: &str) -> Result<(), CliError> {
-    private(path, text, |beside| std::fs::rename(beside, path))
+    private(path, text, Folder::rename)
 }
 
 /// Puts such a file where there is none yet. Of two that do so at once the first one's stays, and both have done well.
 pub fn create_private(path: &Path, text: &str) -> Result<(), CliError> {
-    private(path, text, |beside| {
-        match std::fs::hard_link(beside, path) {
+    private(path, text, |folder, beside, name| {
+        match folder.link(beside, name) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
-        std::fs::remove_file(beside)
+        folder.remove(beside)
     })
 }
 
-fn private(path: &Path, text: &str, put: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), CliError> {
+fn private(path: &Path, text: &str, put: impl FnOnce(&Folder, &OsStr, &OsStr) -> io::Result<()>) -> Result<(), CliError> {
     let failed = |error: io::Error| CliError::file("write", path, &error);
-    make_dir(parent(path))?;
-    let (mut file, beside) = beside(path, Readers::Owner).map_err(failed)?;
+    let (folder, name) = place_of(path)?;
+    let (mut file, beside) = beside(&folder, &name, Readers::Owner).map_err(failed)?;
     let written = file.write_all(text.as_bytes());
     drop(file);
-    settle(written.and_then(|()| put(&beside)), &beside).map_err(failed)
+    settle(written.and_then(|()| put(&folder, &beside, &name)), &folder, &beside).map_err(failed)
 }
 
 /// Clears away what a step that failed left beside its file. What went wrong is told; whether that could be done matters less.
-fn settle(done: io::Result<()>, beside: &Path) -> io::Result<()> {
-    done.inspect_err(|_| drop(std::fs::remove_file(beside)))
+fn settle(done: io::Result<()>, folder: &Folder, beside: &OsStr) -> io::Result<()> {
+    done.inspect_err(|_| drop(folder.remove(beside)))
 }
 
 /// Adds one line in one write, so that two that end together do not mix theirs.
 pub fn append_line(path: &Path, line: &str) -> Result<(), CliError> {
-    if path.is_symlink() {
-        let message = format!("cannot write {}: it is a link, and may lead anywhere", path.display());
-        return Err(CliError::failed(message).hint("remove it, or write into the directory it leads to"));
-    }
     let failed = |error: io::Error| CliError::file("write", path, &error);
-    let mut open = OpenOptions::new().append(true).create(true).open(path).map_err(failed)?;
+    let (folder, name) = place_of(path)?;
+    let mut open = folder.open_or_new(&name).map_err(failed)?;
     open.write_all(format!("{line}\n").as_bytes()).map_err(failed)
 }
 
 /// Whether files can be written into a directory, before anybody is asked and paid. It is made if need be.
 pub fn check_dir(dir: &Path) -> Result<(), CliError> {
-    make_dir(dir)?;
-    let probed = beside(&dir.join("probe"), Readers::Usual).and_then(|(_, probe)| std::fs::remove_file(probe));
+    let folder = Typed::new(dir).and_then(|dir| dir.folder()).map_err(|error| CliError::file("create", dir, &error))?;
+    let probed = beside(&folder, OsStr::new("probe"), Readers::Usual).and_then(|(_, probe)| folder.remove(&probe));
     probed.map_err(|error| CliError::file("write into", dir, &error))
 }
 
-/// Who reads a new file.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Readers {
-    /// Whoever the user lets read their files.
-    Usual,
-    /// The user alone.
-    Owner,
+/// The folder a file goes into, made if need be, and its name there.
+fn place_of(path: &Path) -> Result<(Folder, OsString), CliError> {
+    Typed::new(path).and_then(|path| path.parent()).map_err(|error| CliError::file("write", path, &error))
 }
 
 /// A new file beside another, under a name nobody has.
-fn beside(path: &Path, readers: Readers) -> io::Result<(File, PathBuf)> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+fn beside(folder: &Folder, name: &OsStr, readers: Readers) -> io::Result<(File, OsString)> {
     let mut taken = io::Error::from(io::ErrorKind::AlreadyExists);
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    if readers == Readers::Owner {
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    }
     for number in 0..100 {
-        let beside = parent(path).join(format!(".{name}.{}-{number}.part", std::process::id()));
-        match options.open(&beside) {
+        let beside = OsString::from(format!(".{}.{}-{number}.part", name.to_string_lossy(), std::process::id()));
+        match folder.create(&beside, readers) {
             Ok(file) => return Ok((file, beside)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => taken = error,
             Err(error) => return Err(error),
@@ -106,10 +94,6 @@ fn beside(path: &Path, readers: Readers) -> io::Result<(File, PathBuf)> {
 /// The directory of a file.
 pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-fn make_dir(dir: &Path) -> Result<(), CliError> {
-    std::fs::create_dir_all(dir).map_err(|error| CliError::file("create", dir, &error))
 }
 
 #[cfg(all(test, unix))]

@@ -1,12 +1,17 @@
 //! Roles are files: built in, or the user's in `.rebut/roles/` and `.claude/agents/`, which win.
 
-use crate::error::CliError;
+use crate::{
+    beneath::{Folder, Kind},
+    error::CliError,
+};
 use rebut_engine::{
     agent::{BUILT_IN, Role},
     nearest::nearest,
 };
 use std::{
     collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    io::{self, ErrorKind, Read},
     path::{Path, PathBuf},
 };
 
@@ -21,8 +26,9 @@ pub enum Source {
 
 /// Every role that can be used in a project, by name. A file that makes none is an error.
 pub fn all(project: &Path) -> Result<BTreeMap<String, (Role, Source)>, CliError> {
-    let texts = texts(project)?.into_iter();
-    texts.map(|(name, (text, source))| Ok((name.clone(), (read(&name, &text, &source)?, source)))).collect()
+    let (texts, unread) = texts(project)?;
+    unread.iter().for_each(|why| eprintln!("{why}"));
+    texts.into_iter().map(|(name, (text, source))| Ok((name.clone(), (read(&name, &text, &source)?, source)))).collect()
 }
 
 /// One role, or an error that names the nearest. Files of other roles are not looked into.
@@ -30,29 +36,72 @@ pub fn find(project: &Path, name: &str) -> Result<Role, CliError> {
     if let Some(role) = found(project, name)? {
         return Ok(role);
     }
-    let meant =
-        nearest(name, texts(project)?.keys().map(String::as_str)).map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+    let (texts, unread) = texts(project)?;
+    let meant = nearest(name, texts.keys().map(String::as_str)).map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
     let hint = format!("{meant}Write .rebut/roles/{name}.md to add it, `rebut roles` lists all");
-    Err(CliError::usage(format!("there is no role `{name}`")).hint(hint))
+    let error = CliError::usage(format!("there is no role `{name}`")).hint(hint);
+    Err(unread.into_iter().fold(error, |error, why| error.and_hint(why)))
 }
 
 /// One role, if there is one of that name.
 pub fn found(project: &Path, name: &str) -> Result<Option<Role>, CliError> {
-    texts(project)?.get(name).map(|(text, source)| read(name, text, source)).transpose()
+    texts(project)?.0.get(name).map(|(text, source)| read(name, text, source)).transpose()
 }
 
-/// The texts of all roles by name, and where they are from.
-fn texts(project: &Path) -> Result<BTreeMap<String, (String, Source)>, CliError> {
+/// The texts of all roles by name, and where they are from; and what was not read, with the reason.
+fn texts(project: &Path) -> Result<(BTreeMap<String, (String, Source)>, Vec<String>), CliError> {
     let built_in = BUILT_IN.iter().map(|(name, text)| ((*name).to_owned(), ((*text).to_owned(), Source::BuiltIn)));
     let mut texts: BTreeMap<_, _> = built_in.collect();
+    let mut unread = Vec::new();
     // Later ones win: a project's own role file outranks an assistant's agent file.
-    for dir in [project.join(".claude").join("agents"), project.join(".rebut").join("roles")] {
-        for path in markdown_files(&dir)? {
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            texts.insert(name, (crate::reading::text(&path)?, Source::File(path)));
+    for dir in FOLDERS {
+        let not_read = |path: &Path, error: &io::Error| format!("{} is not read: {error}", path.display());
+        let folder = match Folder::own(project).and_then(|project| project.below(Path::new(dir))) {
+            Ok(folder) => folder,
+            Err(error) => {
+                let is_missing = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+                unread.extend((!is_missing).then(|| not_read(&project.join(dir), &error)));
+                continue;
+            }
+        };
+        for name in names(&folder)? {
+            let path = folder.path().join(&name);
+            match text(&folder, &name) {
+                Ok(text) => {
+                    let name = Path::new(&name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                    texts.insert(name, (text, Source::File(path)));
+                }
+                Err(error) => unread.push(not_read(&path, &error)),
+            }
         }
     }
-    Ok(texts)
+    Ok((texts, unread))
+}
+
+/// Where a project keeps roles.
+const FOLDERS: [&str; 2] = [".claude/agents", ".rebut/roles"];
+/// The most bytes a role may have.
+const MOST_BYTES: u64 = 256 << 10;
+
+/// The names of the role files in a folder.
+fn names(folder: &Folder) -> Result<Vec<OsString>, CliError> {
+    let names = folder.names().map_err(|error| CliError::file("read", folder.path(), &error))?;
+    Ok(names.into_iter().filter(|name| Path::new(name).extension().is_some_and(|ending| ending == "md")).collect())
+}
+
+/// The text of a role: a file of this project alone, and not too long.
+fn text(folder: &Folder, name: &OsStr) -> io::Result<String> {
+    let about = folder.about(name)?;
+    // A second name may be that of a private file, which somebody gave this one too.
+    if about.kind == Kind::File && about.names > 1 {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it has a second name elsewhere (a hard link)"));
+    }
+    let mut text = String::new();
+    folder.open(Path::new(name))?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(io::Error::new(ErrorKind::InvalidInput, format!("a role is at most {} KiB long", MOST_BYTES >> 10)));
+    }
+    Ok(text)
 }
 
 fn read(name: &str, text: &str, source: &Source) -> Result<Role, CliError> {
@@ -60,20 +109,4 @@ fn read(name: &str, text: &str, source: &Source) -> Result<Role, CliError> {
         Source::File(path) => CliError::usage(format!("{}: {problem}", path.display())).hint("mend the file or remove it"),
         Source::BuiltIn => CliError::failed(format!("the role {name}: {problem}")),
     })
-}
-
-fn markdown_files(dir: &Path) -> Result<Vec<PathBuf>, CliError> {
-    if !dir.is_dir() {
-        return Ok(Vec::new());
-    }
-    let entries = std::fs::read_dir(dir).map_err(|error| CliError::file("read", dir, &error))?;
-    let mut files: Vec<PathBuf> = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(|error| CliError::file("read", dir, &error))?.path();
-        if path.extension().is_some_and(|extension| extension == "md") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
 }

@@ -4,6 +4,7 @@ use crate::{
     app::{App, user},
     error::CliError,
     place::Place,
+    reading,
 };
 use rebut_engine::{
     Desk,
@@ -116,11 +117,11 @@ impl Looking {
 /// Vectors of earlier calls. A file that cannot be read is only a loss of some calls.
 fn read(app: &App) -> Result<KeptVectors, CliError> {
     let file = app.place()?.vectors();
-    let text = match std::fs::read(&file) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(KeptVectors::default()),
-        text => text,
+    let text = match reading::text_if_there(&file) {
+        Ok(None) => return Ok(KeptVectors::default()),
+        text => text.map(Option::unwrap_or_default),
     };
-    let kept = text.map_err(|error| error.to_string()).and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()));
+    let kept = text.map_err(|error| error.to_string()).and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()));
     Ok(kept.unwrap_or_else(|why| {
         eprintln!("{} cannot be read and is made anew: {why}", file.display());
         KeptVectors::default()

@@ -85,7 +85,7 @@ impl Caller {
         let sent = self.client.execute(call.request);
         let late = |limit| match call.left.load(Ordering::Relaxed) {
             true => self.late(limit, false),
-            false => self.fault(FaultKind::Unreachable, &format!("cannot connect to {}: {limit}", self.endpoint.base_url)),
+            false => self.fault(FaultKind::Unreachable, &format!("cannot connect to {}: {limit}", self.endpoint.shown_address())),
         };
         let sent = match deadlines.first() {
             None => sent.await,
@@ -101,7 +101,7 @@ impl Caller {
         }
         let why = match error.is_timeout() {
             true => Limit::Connect(self.endpoint.timeouts.connect()).to_string(),
-            false => format!("cannot connect to {}: {}", self.endpoint.base_url, chain(error)),
+            false => format!("cannot connect to {}: {}", self.endpoint.shown_address(), chain(error)),
         };
         self.fault(if is_insecure(error) { FaultKind::Insecure } else { FaultKind::Unreachable }, &why)
     }
@@ -153,7 +153,7 @@ impl Caller {
                 (Some(variable), Some(_)) => format!(" (check the key in {variable})"),
                 _ => format!(" (it wants a key; name its variable as key_env of the provider {provider})"),
             },
-            FaultKind::NotFound => format!(" (model `{model}` at {})", self.endpoint.base_url),
+            FaultKind::NotFound => format!(" (model `{model}` at {})", self.endpoint.shown_address()),
             FaultKind::BadRequest if reported.is_about_form() => format!(
                 " (this model does not take that form of structured output; set structured = \"object\" or \"none\" for the provider {provider})"
             ),

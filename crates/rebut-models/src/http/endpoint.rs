@@ -1,7 +1,7 @@
 //! Where and how to ask: what is known of a provider and its models, and the address and headers made from it.
 
 use super::wires::{Wire, WireKind};
-use crate::key::Key;
+use crate::{address::Address, key::Key};
 use rebut_engine::model::{Allowance, Price};
 use reqwest::{
     Url,
@@ -16,8 +16,8 @@ use std::{collections::BTreeMap, time::Duration};
 pub struct Endpoint {
     /// The provider's name.
     pub name: String,
-    /// The address below which the wire's paths are.
-    pub base_url: String,
+    /// The address below which the wire's paths are, or why there is none.
+    pub address: Option<Result<Address, String>>,
     /// The key, sent in the wire's own header.
     pub key: Option<Key>,
     /// The variable it comes from.
@@ -208,26 +208,25 @@ impl Endpoint {
 
     /// What the model of that name costs. A name with a date at its end costs what it costs without.
     pub fn price_of(&self, model: &str) -> Option<Price> {
-        let is_date = |end: &str| end.len() >= 8 && end.starts_with('-') && end.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
-        let undated =
-            || self.prices.iter().find(|(name, _)| model.strip_prefix(name.as_str()).is_some_and(is_date)).map(|(_, price)| price);
-        self.prices.get(model).or_else(undated).copied().or(self.price)
+        price_of(&self.prices, self.price, model)
     }
 
     /// The address with a path and a query below it.
     pub(super) fn url(&self, path: &[&str], query: Option<&str>) -> Result<Url, String> {
-        let base = &self.base_url;
-        let mut url = Url::parse(base).map_err(|error| format!("base_url `{base}` is no URL ({error})"))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(format!("base_url `{base}` must begin with https:// or http://"));
+        Ok(self.address()?.below(path, query))
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> Result<&Address, String> {
+        match &self.address {
+            Some(address) => address.as_ref().map_err(Clone::clone),
+            None => Err("it has no base_url".to_owned()),
         }
-        // Not echoed: what is wrong here may be a secret.
-        if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
-            return Err("base_url may hold no user, password or query; put a key in key_env, anything else in headers".to_owned());
-        }
-        url.path_segments_mut().map_err(|()| format!("base_url `{base}` cannot be extended"))?.pop_if_empty().extend(path);
-        url.set_query(query);
-        Ok(url)
+    }
+
+    /// Where it is, for people.
+    pub(super) fn shown_address(&self) -> String {
+        self.address().map_or_else(|_| "its base_url".to_owned(), ToString::to_string)
     }
 
     /// The headers of every request: the wire's, the configured, the key.
@@ -271,6 +270,13 @@ impl Endpoint {
         let headers = self.headers.iter().filter(|(name, _)| is_secret_name(name)).map(|(_, value)| Key::new(value));
         self.key.iter().cloned().chain(headers).collect()
     }
+}
+
+/// What a model costs by a table of prices. A name with a date at its end costs what it costs without.
+pub(crate) fn price_of(prices: &BTreeMap<String, Price>, otherwise: Option<Price>, model: &str) -> Option<Price> {
+    let is_date = |end: &str| end.len() >= 8 && end.starts_with('-') && end.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
+    let undated = || prices.iter().find(|(name, _)| model.strip_prefix(name.as_str()).is_some_and(is_date)).map(|(_, price)| price);
+    prices.get(model).or_else(undated).copied().or(otherwise)
 }
 
 /// Whether a header of that name probably holds a secret.

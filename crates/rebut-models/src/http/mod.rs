@@ -20,8 +20,10 @@ pub use embeddings::HttpEmbedder;
 pub use endpoint::{EffortForm, Endpoint, Manner, MaxTokensField, ModelData, Structured, Timeouts};
 pub use wires::WireKind;
 
+pub(crate) use endpoint::price_of;
 pub(crate) use listing::list;
 
+use crate::address::KnownNames;
 use caller::{Caller, chain, shown_headers};
 use incoming::{Deadlines, Incoming};
 use rebut_engine::model::{Allowance, Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage};
@@ -64,6 +66,7 @@ pub fn client_builder(connect: Duration) -> ClientBuilder {
     TLS.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
     Client::builder()
         .no_proxy()
+        .dns_resolver(Arc::new(KnownNames))
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
         .retry(reqwest::retry::never())

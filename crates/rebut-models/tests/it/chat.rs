@@ -20,7 +20,7 @@ const HEADER_SECRET: &str = "header-secret-42";
 fn endpoint(base_url: String) -> Endpoint {
     Endpoint {
         name: "test".to_owned(),
-        base_url,
+        address: Some(Address::parse(&base_url).map_err(|error| error.to_string())),
         key: Some(Key::new(KEY)),
         headers: BTreeMap::from([("X-Team".to_owned(), "blue".to_owned()), ("X-Api-Key".to_owned(), HEADER_SECRET.to_owned())]),
         prices: BTreeMap::from([("m".to_owned(), Price { input: 2.0, cached: Some(0.5), output: 10.0 })]),

@@ -80,7 +80,7 @@ pub const ROWS: &[Row] = &[
 pub fn endpoint(row: &Row, base_url: String) -> Endpoint {
     Endpoint {
         name: "test".to_owned(),
-        base_url,
+        address: Some(Address::parse(&base_url).map_err(|error| error.to_string())),
         key: Some(Key::new(KEY)),
         prices: BTreeMap::from([("m".to_owned(), Price { input: 2.0, cached: Some(0.5), output: 10.0 })]),
         manner: Manner { wire: row.wire, ..Manner::default() },

@@ -3,7 +3,7 @@
 mod csv;
 mod json;
 
-use crate::error::CliError;
+use crate::{beneath::Typed, error::CliError};
 use rebut_engine::voting::{Ballot, Gather, Problem, Profile};
 use std::{
     collections::BTreeSet,
@@ -53,7 +53,7 @@ fn text(file: &Path) -> Result<String, CliError> {
     let read = if file == Path::new("-") {
         std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
     } else {
-        std::fs::File::open(file).and_then(|opened| opened.take(limit).read_to_end(&mut bytes))
+        Typed::new(file).and_then(|file| file.open()).and_then(|opened| opened.take(limit).read_to_end(&mut bytes))
     };
     read.map_err(|error| CliError::file("read", &shown_name(file), &error))?;
     if bytes.len() as u64 > MOST_BYTES {

@@ -43,6 +43,23 @@ pub struct ModelsArgs {
     pub json: bool,
 }
 
+/// Arguments of `trust`.
+#[derive(Args, Debug)]
+pub struct TrustArgs {
+    /// Trust it without being asked, as for a script that has read what it allows
+    #[arg(long, conflicts_with_all = ["list", "revoke"])]
+    pub yes: bool,
+    /// List every file that is trusted
+    #[arg(long, conflicts_with = "revoke")]
+    pub list: bool,
+    /// Trust a file no more: this project's, or FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub revoke: Option<Option<PathBuf>>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// What can be done with the configuration.
 #[derive(Subcommand, Debug)]
 pub enum ConfigCommand {

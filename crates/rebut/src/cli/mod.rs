@@ -266,6 +266,8 @@ pub enum Command {
     /// Show, check or locate the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Show what this project's rebut.toml would let leave or start on this machine, and allow it
+    Trust(TrustArgs),
     /// Print a JSON schema
     Schema(SchemaArgs),
     /// List roles, or show one

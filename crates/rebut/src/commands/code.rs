@@ -147,5 +147,5 @@ fn document(view: &View, chosen: &CodeRecorded) -> Value {
 /// Writes each version as a commit to a branch of the repository here, and says what the branch holds.
 fn branch(app: &App, view: &View, versions: &[Version], file: &str) -> Result<String, CliError> {
     let (Some(id), Some(last)) = (view.id, view.code.last()) else { return Err(CliError::usage("there is no code to commit")) };
-    Plan::check(&app.origin.current_dir, Some(file), &last.language)?.write(&app.place()?.worktrees(), id, versions, view)
+    Plan::check(&app.origin.current_dir, Some(file), &last.language)?.write(&app.worktrees()?, id, versions, view)
 }

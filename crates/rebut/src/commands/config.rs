@@ -6,6 +6,7 @@ use crate::{
     error::CliError,
     output,
     place::Place,
+    replacing::replace,
 };
 
 const TEMPLATE: &str = include_str!("../../templates/rebut.toml");
@@ -14,10 +15,10 @@ const TEMPLATE: &str = include_str!("../../templates/rebut.toml");
 pub fn init(global: &GlobalArgs, args: InitArgs) -> Result<u8, CliError> {
     let dir = std::env::current_dir().map_err(|error| CliError::failed(format!("cannot tell where we are: {error}")))?;
     let file = dir.join("rebut.toml");
-    if file.exists() && !args.force {
+    if file.symlink_metadata().is_ok() && !args.force {
         return Err(CliError::usage("there is a rebut.toml here already").hint("`rebut init --force` replaces it"));
     }
-    std::fs::write(&file, TEMPLATE).map_err(|error| CliError::file("write", &file, &error))?;
+    replace(&file, TEMPLATE.as_bytes())?;
     App::open(global, &[])?;
     eprintln!("wrote rebut.toml; `rebut config show` prints every setting, `rebut doctor` what can be used");
     Ok(0)
@@ -58,7 +59,8 @@ pub fn run(global: &GlobalArgs, command: ConfigCommand) -> Result<u8, CliError> 
             let shown = |path: Option<std::path::PathBuf>| path.map_or_else(|| "(none)".to_owned(), |path| path.display().to_string());
             let state =
                 |path: Option<std::path::PathBuf>| if path.as_ref().is_some_and(|path| path.is_file()) { "" } else { "  (not there)" };
-            let (user, project) = (app.origin.user_file(), app.origin.project_file());
+            let project = app.config.layers.iter().find(|layer| layer.is_project).map(|layer| layer.path.clone());
+            let user = app.origin.user_file();
             output::print(&format!("project  {}\n", shown(project)))?;
             output::print(&format!("user     {}{}\n", shown(user.clone()), state(user)))?;
             output::print(&format!("data     {}\n", shown(app.place.as_ref().map(|place| place.dir().to_owned()))))?;

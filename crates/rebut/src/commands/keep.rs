@@ -236,7 +236,7 @@ pub async fn remove(app: &App, desk: &Desk, id: DebateId) -> Result<(), CliError
 /// Forgets what this machine keeps beside a debate that is gone.
 pub fn forget(app: &App, id: DebateId) -> Result<(), CliError> {
     let place = app.place()?;
-    branch::forget(&place.worktrees(), id)?;
+    place.worktrees().map_or(Ok(()), |home| branch::forget(&home, id))?;
     place.forget_vectors()?;
     afterwards::forget(app, id)
 }

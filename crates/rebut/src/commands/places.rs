@@ -62,6 +62,7 @@ fn place_of(command: Option<&Command>, ask: &AskArgs) -> Place {
         | Command::Doctor(_)
         | Command::Models(_)
         | Command::Config(_)
+        | Command::Trust(_)
         | Command::Schema(_)
         | Command::Roles(_)
         | Command::Serve(_)

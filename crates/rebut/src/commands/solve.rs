@@ -75,8 +75,7 @@ async fn hold_here(app: &App, case: Case, mut input: Input, args: &SolveArgs) ->
     check_tests(&input, app.global.quiet).await?;
     let desk = prepared.desk(app).await?;
     let id = DebateId::new();
-    let home = app.place()?.worktrees();
-    let recorder = plan.map(|plan| plan.begin(&home, id)).transpose()?;
+    let recorder = plan.map(|plan| plan.begin(&app.worktrees()?, id)).transpose()?;
     let running = match after.start_as(app, &desk, id, prepared.start).await {
         Ok(running) => running,
         Err(error) => {

@@ -72,28 +72,6 @@ pub struct ConfigFile {
     /// Settings of society.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub society: Option<Partial<society::Config>>,
-    /// Whom you let your keys go to and which programs you let run; only in your own file, never in a project's.
-    #[serde(skip_serializing_if = "TrustSection::is_empty")]
-    pub trust: TrustSection,
-}
-
-/// Whom the user lets keys go to, and which programs run.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct TrustSection {
-    /// Hosts that a project's file may name as providers with a key.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub hosts: Vec<String>,
-    /// Agent programs that a project's file may describe, each as `NAME@HASH` of that description.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub clis: Vec<String>,
-}
-
-impl TrustSection {
-    /// Whether nobody is trusted.
-    pub fn is_empty(&self) -> bool {
-        self.hosts.is_empty() && self.clis.is_empty()
-    }
 }
 
 /// What a debate may use at most; what is left out has no cap.

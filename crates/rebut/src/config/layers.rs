@@ -1,13 +1,18 @@
 //! Finding, reading and joining configuration files; errors name the file, the line and the nearest known key.
 
-use super::file::{BudgetSection, ConfigFile};
-use crate::error::CliError;
+use super::{
+    file::{BudgetSection, ConfigFile},
+    powers::{self, Divided},
+    project::{self, Found},
+    trust::{Standing, Trust},
+};
+use crate::{beneath::Typed, context::is_denied, error::CliError};
 use rebut_engine::{formats::FORMATS, nearest::nearest};
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 
 /// Where configuration is looked for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Origin {
     /// Where we are.
     pub current_dir: PathBuf,
@@ -15,6 +20,10 @@ pub struct Origin {
     pub user_dir: Option<PathBuf>,
     /// A file named on the command line, instead of the project's.
     pub named: Option<PathBuf>,
+    /// The user's home, above which no project's file is looked for.
+    pub home: Option<PathBuf>,
+    /// The user's own folder for notes, where it is recorded which projects are trusted.
+    pub state_dir: Option<PathBuf>,
 }
 
 /// One file.
@@ -34,33 +43,97 @@ impl Origin {
         self.user_dir.as_ref().map(|dir| dir.join("rebut").join("config.toml"))
     }
 
-    /// The project's file: here or in the nearest directory above that has one.
-    pub fn project_file(&self) -> Option<PathBuf> {
-        if self.named.is_some() {
-            return self.named.clone();
-        }
-        self.current_dir.ancestors().map(|dir| dir.join("rebut.toml")).find(|file| is_there(file))
+    /// What the user trusts; `None` where there is no place to record it.
+    pub fn trust(&self) -> Option<Trust> {
+        self.state_dir.as_deref().map(Trust::new)
     }
 }
 
-/// Whether something has that name: a folder cannot be read, and whoever made it should be told so.
-fn is_there(file: &Path) -> bool {
-    file.is_file() || file.is_dir()
+/// Everything that was read.
+#[derive(Debug, Default)]
+pub struct Read {
+    /// The files and what of them is used, strongest last.
+    pub layers: Vec<Layer>,
+    /// The project's file as it is, unless one was named on the command line: that is the user's choice.
+    pub project: Option<Project>,
+    /// A project's file that is not used, and why.
+    pub passed_over: Option<(PathBuf, &'static str)>,
+}
+
+/// A project's file: untrusted input.
+#[derive(Clone, Debug)]
+pub struct Project {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it says, byte for byte.
+    pub text: String,
+    /// What of it can do what.
+    pub divided: Divided,
+    /// Whether it is trusted.
+    pub standing: Standing,
 }
 
 /// Reads the user's and the project's file, each checked on its own.
-pub fn read(origin: &Origin) -> Result<Vec<Layer>, CliError> {
-    let user = origin.user_file().filter(|file| is_there(file)).map(|path| (path, false));
-    let project = origin.project_file().map(|path| (path, true));
-    user.into_iter().chain(project).map(|(path, is_project)| read_file(path, is_project)).collect()
+pub fn read(origin: &Origin) -> Result<Read, CliError> {
+    let mut read = Read::default();
+    let mut user = ConfigFile::default();
+    // A folder of that name cannot be read, and whoever made it should be told so.
+    if let Some(path) = origin.user_file().filter(|file| file.exists()) {
+        let layer = parse(path.clone(), &crate::reading::own_text(&path)?, false)?;
+        user = typed(&path.display().to_string(), &layer.table)?;
+        read.layers.push(layer);
+    }
+    if let Some(path) = origin.named.clone() {
+        let text = crate::reading::text(&path)?;
+        read.layers.push(parse(path, &text, true)?);
+        return Ok(read);
+    }
+    match project::find(origin)? {
+        Found::Nothing => {}
+        Found::PassedOver { path, why } => read.passed_over = Some((path, why)),
+        Found::File { path, text } => {
+            let layer = parse(path.clone(), &text, true)?;
+            let mut divided = powers::divide(layer.table, &user);
+            drop_foreign_scripts(&mut divided);
+            let standing = origin.trust().map_or(Ok(Standing::Unknown), |trust| trust.standing(&path, &text))?;
+            let mut table = divided.harmless.clone();
+            if standing == Standing::Trusted {
+                merge(&mut table, divided.powerful.clone());
+            }
+            read.layers.push(Layer { path: path.clone(), is_project: true, table });
+            read.project = Some(Project { path, text, divided, standing });
+        }
+    }
+    Ok(read)
 }
 
-/// Reads and checks one file.
-pub fn read_file(path: PathBuf, is_project: bool) -> Result<Layer, CliError> {
-    let text = crate::reading::text(&path)?;
-    check(Some(&path), &text)?;
-    let table = toml::from_str(&text).map_err(|error| in_file(&path, &error))?;
+/// Checks a file's text and reads it.
+fn parse(path: PathBuf, text: &str, is_project: bool) -> Result<Layer, CliError> {
+    check(Some(&path), text)?;
+    let table = toml::from_str(text).map_err(|error| in_file(&path, &error))?;
     Ok(Layer { path, is_project, table })
+}
+
+/// Takes out panels of a project that let a file speak which is not the project's own: what it holds would be told to the other judges.
+fn drop_foreign_scripts(divided: &mut Divided) {
+    let Some(panels) = divided.harmless.get_mut("panels").and_then(toml::Value::as_table_mut) else { return };
+    let is_foreign = |model: &str| {
+        let Some(file) = model.strip_prefix("script:").map(Path::new) else { return false };
+        let leads_out = file.is_absolute() || file.components().any(|part| part == std::path::Component::ParentDir);
+        leads_out || is_denied(file, &[]) || Typed::new(file).and_then(|file| file.check()).is_err()
+    };
+    panels.retain(|name, panel| {
+        let members = panel.get("members").and_then(toml::Value::as_array).into_iter().flatten();
+        let models = members.flat_map(|member| {
+            let fallbacks = member.get("fallbacks").and_then(toml::Value::as_array).into_iter().flatten();
+            member.get("model").into_iter().chain(fallbacks).filter_map(toml::Value::as_str)
+        });
+        let is_own = !models.into_iter().any(is_foreign);
+        if !is_own {
+            divided.never.push(format!("panels.{} (its script is not the project's own)", rebut_engine::clean::on_one_line(name)));
+        }
+        is_own
+    });
 }
 
 /// The presets of all formats as one table.
@@ -114,6 +187,19 @@ pub fn budget(layers: &[Layer]) -> Result<(BudgetSection, Vec<&'static str>), Cl
         joined = joined.tightened_by(file.budget);
     }
     Ok((joined, shared))
+}
+
+/// What is never sent: what any file or flag says, so that no file takes away what another denies.
+pub fn denied(layers: &[Layer], last: Vec<String>) -> Result<Vec<String>, CliError> {
+    let mut all = Vec::new();
+    for layer in layers {
+        let file: ConfigFile = typed(&layer.path.display().to_string(), &layer.table)?;
+        all.extend(file.context.deny);
+    }
+    all.extend(last);
+    let mut known = std::collections::BTreeSet::new();
+    all.retain(|pattern| known.insert(pattern.clone()));
+    Ok(all)
 }
 
 /// The table behind `decide.max_rounds=3`.

@@ -5,13 +5,17 @@ mod checking;
 mod file;
 mod hook;
 mod layers;
+mod powers;
+mod project;
 mod server;
 mod trust;
 
 pub use file::{BudgetSection, ConfigFile, ContextSection, Defaults, Member, PanelSection, Partial};
 pub use hook::HookSection;
-pub use layers::{Layer, Origin, override_tables};
+pub use layers::{Layer, Origin, Project, override_tables};
+pub use powers::Power;
 pub use server::ServerSection;
+pub use trust::{Standing, Trust};
 
 use crate::error::CliError;
 use rebut_engine::formats::{FORMATS, decide};
@@ -24,6 +28,10 @@ use std::{collections::BTreeMap, path::PathBuf};
 pub struct Config {
     /// The files it came from, strongest last.
     pub layers: Vec<Layer>,
+    /// The project's file, if there is one and nobody named another.
+    pub project: Option<Project>,
+    /// What of files was not used, on one line.
+    pub notice: Option<String>,
     /// Defaults of the command line.
     pub defaults: Defaults,
     /// Panels by name.
@@ -48,8 +56,9 @@ pub struct Config {
 impl Config {
     /// Reads and joins the files. `overrides` are `format.key=value` from the command line.
     pub fn load(origin: &Origin, overrides: &[String]) -> Result<Self, CliError> {
-        let layers = layers::read(origin)?;
-        trust::check(&layers, origin)?;
+        let read = layers::read(origin)?;
+        let notice = notice(&read);
+        let layers::Read { layers, project, .. } = read;
         let mut merged = layers::presets()?;
         for layer in &layers {
             layers::merge(&mut merged, layers::with_long_names(layer.table.clone()));
@@ -63,15 +72,18 @@ impl Config {
             layers::merge(&mut merged, layers::with_long_names(layers::override_table(text)?));
         }
         let file: ConfigFile = layers::typed("the configuration", &merged)?;
+        let deny = layers::denied(&layers, file.context.deny)?;
         Ok(Self {
             layers,
+            project,
+            notice,
             defaults: file.defaults,
             panels: file.panels,
             providers: file.providers,
             clis: file.clis,
             budget: file.budget,
             capped_twice,
-            deny: file.context.deny,
+            deny,
             hook: file.hook,
             server: file.server,
             formats: FORMATS.iter().filter_map(|format| Some((format.name.to_owned(), merged.get(format.name)?.clone()))).collect(),
@@ -135,9 +147,33 @@ impl Config {
         toml::to_string(&table).map_err(|error| CliError::failed(error.to_string()))
     }
 
+    /// Whether a provider or a program of that name is only the project's, and waits for the user's trust.
+    pub fn waits(&self, section: &str, name: &str) -> bool {
+        let project = self.project.as_ref().filter(|project| project.standing != Standing::Trusted);
+        let is_known = if section == "providers" { self.providers.contains_key(name) } else { self.clis.contains_key(name) };
+        project.is_some_and(|project| project.divided.powers.iter().any(|power| power.key == format!("{section}.{name}"))) && !is_known
+    }
+
     /// The project's directory: where its `rebut.toml` is, or where we are.
     pub fn project_dir(&self, origin: &Origin) -> PathBuf {
         let project = self.layers.iter().rev().find(|layer| layer.is_project).and_then(|layer| layer.path.parent());
         project.map_or_else(|| origin.current_dir.clone(), PathBuf::from)
     }
+}
+
+/// What of the files is not used, in one line.
+fn notice(read: &layers::Read) -> Option<String> {
+    if let Some((path, why)) = &read.passed_over {
+        return Some(format!("{} is not used: it {why}", path.display()));
+    }
+    let project = read.project.as_ref()?;
+    let keys: Vec<&str> = project.divided.powers.iter().map(|power| power.key.as_str()).collect();
+    let waiting = (project.standing != Standing::Trusted && !keys.is_empty()).then(|| {
+        let changed = if project.standing == Standing::Changed { " again, since the file has changed" } else { "" };
+        format!("ignored until you run `rebut trust`{changed}: {}", keys.join(", "))
+    });
+    let never = &project.divided.never;
+    let never = (!never.is_empty()).then(|| format!("never taken from a project: {}", never.join(", ")));
+    let all: Vec<String> = waiting.into_iter().chain(never).collect();
+    (!all.is_empty()).then(|| rebut_engine::clean::on_one_line(&format!("{}: {}", project.path.display(), all.join("; "))))
 }

@@ -10,6 +10,7 @@ use crate::{
     cli::OutputArgs,
     commands::follow,
     error::CliError,
+    place::Place,
     replacing::replace,
     typed::command,
     versions::{Version, usual_name, winner},
@@ -107,8 +108,8 @@ pub fn forget(home: &Path, id: DebateId) -> Result<(), CliError> {
 
 /// Removes what processes that are gone have left; where that fails it is said, since what was asked for can be done all the same.
 pub fn clean_up_after_others(app: &App) {
-    let Some(place) = &app.place else { return };
-    if let Err(error) = clean_up(&place.worktrees()) {
+    let Some(home) = app.place.as_ref().and_then(Place::worktrees) else { return };
+    if let Err(error) = clean_up(&home) {
         eprintln!("a worktree of an interrupted debate could not be removed: {error}");
     }
 }
@@ -193,7 +194,7 @@ pub struct Keeping {
 impl Keeping {
     /// Goes on with the branch of a debate that has one.
     pub fn resume(app: &App, desk: &Desk, id: DebateId) -> Option<Self> {
-        let home = app.place.as_ref()?.worktrees();
+        let home = app.place.as_ref()?.worktrees()?;
         let note = Note::read(&home, id).transpose()?;
         let open = move || {
             let Note { repository, base, file } = note?;

@@ -1,8 +1,12 @@
 //! Files that git does not know yet, told as a diff that adds them. Git itself is only asked for their names.
 
 use super::{Change, SECRETS, git, succeeded};
-use crate::{context::is_denied, error::CliError};
-use std::{fmt::Write, fs::File, io::Read, path::Path};
+use crate::{beneath::Folder, context::is_denied, error::CliError};
+use std::{
+    fmt::Write,
+    io::{ErrorKind, Read},
+    path::Path,
+};
 
 /// So much of them at most: what lies about can be anything.
 const MOST_BYTES: usize = 128 * 1024;
@@ -36,17 +40,17 @@ fn content(top: &Path, name: &str, deny: &[String], room: u64) -> Result<String,
     if name.contains(char::is_control) {
         return Err("has an unusual name");
     }
-    let path = top.join(name);
-    match std::fs::symlink_metadata(&path) {
-        Ok(found) if !found.is_file() => return Err("is new, and no plain file"),
-        Ok(found) if found.len() > room => return Err(TOO_MUCH),
-        Ok(_) => {}
-        Err(_) => return Err("cannot be read"),
-    }
+    let file = match Folder::own(top).and_then(|top| top.open(Path::new(name))) {
+        Ok(file) => file,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => return Err("cannot be read"),
+        Err(_) => return Err("is new, and no plain file"),
+    };
     let mut bytes = Vec::new();
-    // It may have grown meanwhile.
-    let read = File::open(&path).and_then(|file| file.take(room).read_to_end(&mut bytes));
-    read.map_err(|_| "cannot be read")?;
+    // One byte more than there is room for shows that there is more.
+    file.take(room + 1).read_to_end(&mut bytes).map_err(|_| "cannot be read")?;
+    if bytes.len() as u64 > room {
+        return Err(TOO_MUCH);
+    }
     let text = String::from_utf8(bytes).map_err(|_| "is not text")?;
     if text.contains('\0') { Err("is not text") } else { Ok(text) }
 }

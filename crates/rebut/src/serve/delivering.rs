@@ -2,17 +2,14 @@
 //! what one of them had under way when it died, another repeats when its time is over.
 
 use super::log::Log;
-use crate::webhooks::{
-    places::shown,
-    posting::{Message, NotTaken, Posted, Poster},
-};
+use crate::webhooks::posting::{Message, NotTaken, Posted, Poster};
 use rebut_engine::{
     DebateId,
     outbox::{Claimed, Claiming, Database, Settled, message_id},
     store::StoreError,
 };
+use rebut_models::address::Address;
 use rebut_server::Metrics;
-use reqwest::Url;
 use std::{
     collections::{BTreeSet, HashMap},
     sync::Arc,
@@ -156,7 +153,7 @@ impl Delivering {
             Settled::Gone { .. } => ("webhook.off", "given_up"),
         };
         self.metrics.sent(result);
-        let host = Url::parse(&claimed.url).map(|url| shown(&url)).unwrap_or_default();
+        let host = Address::parse(&claimed.url).map(|address| address.place()).unwrap_or_default();
         let (debate, seq, attempt) = (claimed.debate.to_string(), claimed.seq.to_string(), claimed.attempt.to_string());
         let (ms, why) = (posted.within.as_millis().to_string(), posted.came.as_ref().err().map(NotTaken::to_string).unwrap_or_default());
         let mut details =

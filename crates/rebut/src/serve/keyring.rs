@@ -1,6 +1,6 @@
 //! The keys of this machine's server: kept in one file that only its owner reads, by the hash of their tokens.
 
-use crate::{error::CliError, place::Place, replacing::replace_private, typed::command};
+use crate::{beneath::Typed, error::CliError, place::Place, reading, replacing::replace_private, typed::command};
 use rebut_engine::{
     clean::{is_hostile, on_one_line},
     gating::NOBODY,
@@ -8,11 +8,7 @@ use rebut_engine::{
     seal::Seal,
 };
 use rebut_server::keys::{Key, Role, digest};
-use std::{
-    fs::{self, File},
-    io::ErrorKind,
-    path::PathBuf,
-};
+use std::{ffi::OsStr, path::PathBuf};
 
 /// Where keys are kept.
 #[derive(Clone, Debug)]
@@ -29,14 +25,11 @@ impl Keyring {
     /// Every key.
     pub fn read(&self) -> Result<Vec<Key>, CliError> {
         let path = self.file();
-        match fs::read(&path) {
-            Ok(text) => serde_json::from_slice(&text).map_err(|error| {
-                CliError::failed(format!("{} cannot be read: {error}", path.display()))
-                    .hint("put a backup in its place, or remove it and add keys anew")
-            }),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(CliError::file("read", &path, &error)),
-        }
+        let Some(text) = reading::text_if_there(&path)? else { return Ok(Vec::new()) };
+        serde_json::from_str(&text).map_err(|error| {
+            CliError::failed(format!("{} cannot be read: {error}", path.display()))
+                .hint("put a backup in its place, or remove it and add keys anew")
+        })
     }
 
     /// Makes a key and gives its token, which is kept nowhere.
@@ -96,9 +89,9 @@ impl Keyring {
 
     /// Changes the keys while nobody else does.
     fn change(&self, change: impl FnOnce(&mut Vec<Key>) -> Result<(), CliError>) -> Result<(), CliError> {
-        fs::create_dir_all(&self.dir).map_err(|error| CliError::file("create", &self.dir, &error))?;
-        let path = self.dir.join("server.keys.lock");
-        let lock = File::options().create(true).append(true).open(&path).map_err(|error| CliError::file("open", &path, &error))?;
+        let folder = Typed::new(&self.dir).and_then(|dir| dir.folder()).map_err(|error| CliError::file("create", &self.dir, &error))?;
+        let path = self.dir.join(LOCK);
+        let lock = folder.open_or_new(OsStr::new(LOCK)).map_err(|error| CliError::file("open", &path, &error))?;
         lock.lock().map_err(|error| CliError::file("lock", &path, &error))?;
         let mut keys = self.read()?;
         change(&mut keys)?;
@@ -106,6 +99,9 @@ impl Keyring {
         replace_private(&self.file(), &format!("{text}\n"))
     }
 }
+
+/// The file that is locked while keys are changed.
+const LOCK: &str = "server.keys.lock";
 
 /// The name of the key that is made for whoever starts the first server.
 const LOCAL: &str = "local";

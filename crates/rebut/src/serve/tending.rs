@@ -146,8 +146,8 @@ fn not_ours(app: &App, id: DebateId, view: &View) -> Option<String> {
         && challenge::Input::parse(&started.input).is_ok_and(|input| !input.workspace.is_empty());
     // What cannot be read is for the command that wrote it.
     let is_asked = Afterwards::recall(app, id).map_or(true, |asked| asked.is_some_and(|asked| asked.asks()));
-    let has_branch = |place: &Place| branch::is_kept(&place.worktrees(), id);
-    let is_kept = has_workspace || is_asked || app.place.as_ref().is_some_and(has_branch);
+    let has_branch = app.place.as_ref().and_then(Place::worktrees).is_some_and(|home| branch::is_kept(&home, id));
+    let is_kept = has_workspace || is_asked || has_branch;
     let resume = || command(format_args!("resume {}", id.short()));
     is_kept.then(|| format!("it was begun by a command that writes files at its end; go on with: {}", resume()))
 }

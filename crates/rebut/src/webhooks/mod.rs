@@ -49,7 +49,7 @@ impl Hooks {
         asked.check_kinds()?;
         let refused = |closed: places::Closed| NotDone::Refused { message: closed.to_string(), hint: closed.hint().map(str::to_owned) };
         let target = self.poster.places().check(&asked.url).map_err(refused)?;
-        Ok(WebhookRequest { url: target.url.to_string(), ..asked })
+        Ok(WebhookRequest { url: target.address.url().to_string(), ..asked })
     }
 }
 

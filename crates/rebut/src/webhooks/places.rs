@@ -2,14 +2,8 @@
 //! not be able to reach into the network of the server with it, whichever way an address is written and whatever a name leads to.
 
 use crate::config::ServerSection;
-use reqwest::{
-    Url,
-    dns::{Addrs, Name, Resolve, Resolving},
-};
-use std::{
-    collections::BTreeSet,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-};
+use rebut_models::address::{Address, BadAddress, is_local, is_public};
+use std::collections::BTreeSet;
 
 /// Places that may be posted to.
 #[derive(Clone, Debug)]
@@ -24,7 +18,7 @@ pub struct Places {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     /// The address, in its usual form.
-    pub url: Url,
+    pub address: Address,
     /// Whether it was listed; otherwise the name must lead to a public address, every time it is asked.
     pub is_listed: bool,
 }
@@ -87,106 +81,31 @@ impl Places {
         if text.len() > LONGEST {
             return Err(Closed::TooLong);
         }
-        let url = Url::parse(text).map_err(|error| Closed::NoAddress(error.to_string()))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(Closed::OtherScheme(url.scheme().to_owned()));
-        }
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(Closed::Holds("user and password"));
-        }
-        if url.fragment().is_some() {
-            return Err(Closed::Holds(FRAGMENT));
-        }
-        let place = shown(&url);
+        let address = Address::parse(text).map_err(|error| match error {
+            BadAddress::OtherScheme(scheme) => Closed::OtherScheme(scheme),
+            BadAddress::Holds(part) => Closed::Holds(part),
+            other => Closed::NoAddress(other.to_string()),
+        })?;
+        let place = address.place();
         if self.listed.contains(&place) {
-            return Ok(Target { url, is_listed: true });
+            return Ok(Target { address, is_listed: true });
         }
-        // In its usual form an address is one that can be read; every other host is a name.
-        let host = url.host_str().unwrap_or_default();
-        let is_outside = match host.trim_matches(['[', ']']).parse::<IpAddr>() {
-            Ok(ip) => is_public(ip),
-            Err(_) => !is_local(host),
-        };
+        let is_outside = address.ip().map_or_else(|| !is_local(address.host()), is_public);
         match () {
             () if !self.public => Err(Closed::NotListed(place)),
-            () if url.scheme() != "https" => Err(Closed::NotSecret),
+            () if address.scheme() != "https" => Err(Closed::NotSecret),
             () if !is_outside => Err(Closed::NotPublic(place)),
-            () => Ok(Target { url, is_listed: false }),
+            () => Ok(Target { address, is_listed: false }),
         }
     }
-}
-
-/// Host and port: all of an address that is told, since its path may hold a secret.
-pub fn shown(url: &Url) -> String {
-    format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default())
 }
 
 /// Whether a place is written as the configuration must write it.
 pub fn is_place(place: &str) -> bool {
     let place = place.trim().to_ascii_lowercase();
-    let url = Url::parse(&format!("http://{place}/"));
-    url.is_ok_and(|url| place.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) && shown(&url) == place)
-}
-
-/// Names that never lead outside.
-fn is_local(name: &str) -> bool {
-    let name = name.trim_end_matches('.');
-    !name.contains('.') || ["localhost", "local", "internal", "home.arpa"].iter().any(|end| name.ends_with(&format!(".{end}")))
-}
-
-/// Networks of IPv4 that are not public, each with the bits that count.
-const NOT_PUBLIC_V4: &[(Ipv4Addr, u32)] = &[
-    (Ipv4Addr::new(0, 0, 0, 0), 8),
-    (Ipv4Addr::new(10, 0, 0, 0), 8),
-    (Ipv4Addr::new(100, 64, 0, 0), 10),
-    (Ipv4Addr::new(127, 0, 0, 0), 8),
-    (Ipv4Addr::new(169, 254, 0, 0), 16),
-    (Ipv4Addr::new(172, 16, 0, 0), 12),
-    (Ipv4Addr::new(192, 0, 0, 0), 24),
-    (Ipv4Addr::new(192, 0, 2, 0), 24),
-    (Ipv4Addr::new(192, 88, 99, 0), 24),
-    (Ipv4Addr::new(192, 168, 0, 0), 16),
-    (Ipv4Addr::new(198, 18, 0, 0), 15),
-    (Ipv4Addr::new(198, 51, 100, 0), 24),
-    (Ipv4Addr::new(203, 0, 113, 0), 24),
-    // Multicast, what is reserved, and everybody at once.
-    (Ipv4Addr::new(224, 0, 0, 0), 3),
-];
-
-/// The network of IPv6 that is public, and what of it is not: protocols of their own (tunnels among them), documentation, IPv4 inside.
-const PUBLIC_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
-const NOT_PUBLIC_V6: &[(Ipv6Addr, u32)] = &[
-    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
-    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
-    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
-    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
-];
-
-/// Whether an address is one that anybody could reach.
-pub fn is_public(ip: IpAddr) -> bool {
-    match ip {
-        IpAddr::V4(ip) => !NOT_PUBLIC_V4.iter().any(|(network, bits)| u32::from(ip) >> (32 - bits) == u32::from(*network) >> (32 - bits)),
-        IpAddr::V6(ip) => {
-            let is_in = |(network, bits): &(Ipv6Addr, u32)| u128::from(ip) >> (128 - bits) == u128::from(*network) >> (128 - bits);
-            is_in(&PUBLIC_V6) && !NOT_PUBLIC_V6.iter().any(is_in)
-        }
-    }
-}
-
-/// Looks names up, and knows public addresses only. What it answers is what is connected to, so a name cannot change in between.
-pub struct OnlyPublic;
-
-impl Resolve for OnlyPublic {
-    fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let public: Vec<SocketAddr> = found.filter(|address| is_public(address.ip())).collect();
-            match public.is_empty() {
-                true => Err("the name leads to no public address".into()),
-                false => Ok(Box::new(public.into_iter()) as Addrs),
-            }
-        })
-    }
+    let address = Address::parse(&format!("http://{place}/"));
+    let has_port = place.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    address.is_ok_and(|address| has_port && address.place() == place)
 }
 
 #[cfg(test)]
@@ -279,8 +198,8 @@ mod tests {
             ("http://example.org/", Closed::NotSecret, "webhook_hosts"),
             ("ftp://example.org/", Closed::OtherScheme("ftp".to_owned()), ""),
             ("file:///etc/passwd", Closed::OtherScheme("file".to_owned()), ""),
-            ("https://u:p@example.org/", Closed::Holds("user and password"), "messages are signed"),
-            ("https://u@example.org/", Closed::Holds("user and password"), "messages are signed"),
+            ("https://u:p@example.org/", Closed::Holds("user or password"), "messages are signed"),
+            ("https://u@example.org/", Closed::Holds("user or password"), "messages are signed"),
             ("https://example.org/#here", Closed::Holds("fragment"), "leave it out"),
         ];
         for (text, expected, hint) in rows {

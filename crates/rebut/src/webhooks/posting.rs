@@ -1,12 +1,13 @@
 //! One attempt to deliver a message: where it may go is checked, it is signed and posted, and the status of the answer is all that is read.
 
 use super::{
-    places::{Closed, OnlyPublic, Places},
+    places::{Closed, Places},
     signing::{Unusable, signature},
 };
 use crate::error::{CliError, innermost};
 use rebut_engine::outbox::Secret;
 use rebut_models::{
+    address::OnlyPublic,
     http::{build, client_builder},
     status::retry_after_ms,
 };
@@ -112,7 +113,7 @@ impl Poster {
         let signed = signature(secret, id, now, body)?;
         let client = if target.is_listed { &self.listed } else { &self.public };
         let request = client
-            .post(target.url)
+            .post(target.address.url().clone())
             .timeout(ATTEMPT)
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::USER_AGENT, concat!("rebut/", env!("CARGO_PKG_VERSION")))

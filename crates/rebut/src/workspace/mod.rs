@@ -7,7 +7,7 @@ mod projection;
 
 pub use names::{persona_files, slug, speaker_names};
 
-use crate::{app::App, cli::OutputArgs, commands::follow, error::CliError, output::write, typed::command};
+use crate::{app::App, beneath::Typed, cli::OutputArgs, commands::follow, error::CliError, output::write, typed::command};
 use guard::{ContextFiles, Guarded};
 use rebut_engine::{DebateId, Desk, Running, clean::for_people, formats::challenge, model::Models, view::View};
 use std::{
@@ -27,7 +27,7 @@ pub struct Workspace {
 impl Workspace {
     /// Makes the next one below `debates`: `NNN-topic-slug`, a number nobody else has, also when two begin at once.
     pub fn create(debates: &Path, input: &challenge::Input) -> Result<Self, CliError> {
-        std::fs::create_dir_all(debates).map_err(|error| CliError::file("create", debates, &error))?;
+        Typed::new(debates).and_then(|debates| debates.folder()).map_err(|error| CliError::file("create", debates, &error))?;
         let workspace = Self { dir: number::next(debates, &slug(&input.topic))? };
         workspace.begin(input)?;
         Ok(workspace)
@@ -43,6 +43,7 @@ impl Workspace {
             return Ok(None);
         }
         let dir = app.project().join(&input.workspace);
+        Typed::new(&dir).and_then(|dir| dir.check()).map_err(|error| CliError::file("enter", &dir, &error))?;
         let id = crate::text::short(view);
         let Some(problem) = problem(&input.workspace, &dir, view.id) else { return Ok(Some(Self { dir })) };
         Err(CliError::usage(format!("the workspace {} of debate {id} {problem}", dir.display())).hint(format!(

@@ -1,8 +1,12 @@
 //! The number of a workspace: one that nobody else has, also when two begin at once, and also after a crash.
 
-use crate::error::CliError;
+use crate::{
+    beneath::{Folder, Kind},
+    error::CliError,
+};
 use std::{
-    fs::{File, TryLockError},
+    ffi::OsString,
+    fs::TryLockError,
     path::{Path, PathBuf},
 };
 
@@ -12,15 +16,17 @@ const LAST: u32 = 999_999;
 /// Makes the next directory below `debates`: `NNN-SLUG`.
 pub fn next(debates: &Path, slug: &str) -> Result<PathBuf, CliError> {
     let failed = |error: &std::io::Error| CliError::file("create a workspace in", debates, error);
+    let folder = Folder::own(debates).map_err(|error| failed(&error))?;
     let after = taken(debates)?.into_iter().max().unwrap_or(0) + 1;
     for number in after..=LAST {
         // Whoever has this file locked holds the number. It is only taken away once the number is seen by a directory's name, so nobody
         // can lock another file of that name before; and a crash gives it back.
-        let claim = debates.join(format!(".{number:03}-claimed"));
-        if claim.is_dir() {
+        let claim = OsString::from(format!(".{number:03}-claimed"));
+        // What somebody else left under that name is theirs.
+        if folder.about(&claim).is_ok_and(|found| found.kind != Kind::File) {
             continue;
         }
-        let file = File::options().create(true).append(true).open(&claim).map_err(|error| failed(&error))?;
+        let file = folder.open_or_new(&claim).map_err(|error| failed(&error))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => continue,
@@ -31,7 +37,7 @@ pub fn next(debates: &Path, slug: &str) -> Result<PathBuf, CliError> {
         if is_free {
             std::fs::create_dir(&dir).map_err(|error| failed(&error))?;
         }
-        match std::fs::remove_file(&claim) {
+        match folder.remove(&claim) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(&error)),
             _ if is_free => return Ok(dir),
             _ => {}
@@ -60,6 +66,7 @@ fn taken(debates: &Path) -> Result<Vec<u32>, CliError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
 
     #[test]
     fn the_next_number_whatever_stands_there() {

@@ -227,15 +227,12 @@ async fn a_society_hears_reasons_under_neutral_names() {
     .await
     .expect("a server");
     let rebut = Rebut::new();
-    rebut.write(
-        "rebut.toml",
-        &format!(
-            "[defaults]\npanel = \"three\"\n[panels.three]\nmembers = [{{ role = \"risk\", model = \"mine:m-one\" }}, \
+    rebut.trusted_config(&format!(
+        "[defaults]\npanel = \"three\"\n[panels.three]\nmembers = [{{ role = \"risk\", model = \"mine:m-one\" }}, \
              {{ role = \"value\", model = \"mine:m-two\" }}, {{ role = \"effort\", model = \"mine:m-three\" }}]\n\
              [providers.mine]\nbase_url = \"{}\"\n",
-            server.base_url()
-        ),
-    );
+        server.base_url()
+    ));
     rebut.expect(0, &["society", "Offline support?", "-O", "A=Online", "-O", "B=Offline", "--seed", "7", "-q"]);
     let seen = server.seen();
     let (blind, second): (Vec<_>, Vec<_>) = seen.iter().partition(|seen| !seen.body.contains("What the others answered"));

@@ -44,16 +44,13 @@ fn configured(server: &ModelServer) -> Rebut {
     let rebut = Rebut::new();
     let roles = ["risk", "value", "effort"];
     let members = roles.map(|role| format!("{{ role = \"{role}\", model = \"mine:{role}\", max_tokens = 200 }}"));
-    rebut.write(
-        "rebut.toml",
-        &format!(
-            "[defaults]\npanel = \"three\"\n[panels.three]\nmembers = [{}]\n[providers.mine]\nbase_url = \"{}\"\n\
+    rebut.trusted_config(&format!(
+        "[defaults]\npanel = \"three\"\n[panels.three]\nmembers = [{}]\n[providers.mine]\nbase_url = \"{}\"\n\
              [providers.mine.prices]\n{}",
-            members.join(", "),
-            server.base_url(),
-            roles.map(|role| format!("{role} = {{ input = 10.0, cached = 1.0, output = 100.0 }}\n")).concat()
-        ),
-    );
+        members.join(", "),
+        server.base_url(),
+        roles.map(|role| format!("{role} = {{ input = 10.0, cached = 1.0, output = 100.0 }}\n")).concat()
+    ));
     rebut
 }
 
@@ -117,7 +114,7 @@ async fn caps_come_from_files_and_flags_and_forks_have_their_own() {
     let server = ModelServer::start(|_, seen| split(seen)).await.expect("a server");
     let rebut = configured(&server);
     let project = rebut.read("rebut.toml");
-    rebut.write("rebut.toml", &format!("{project}[budget]\nmax_calls = 100\n"));
+    rebut.trusted_config(&format!("{project}[budget]\nmax_calls = 100\n"));
     rebut.user_config("[budget]\nmax_calls = 3\nmax_time = \"10m\"\n");
     let stopped = rebut.run(ASK);
     assert_eq!(stopped.code, 5, "the smaller counts: {}", stopped.stderr);

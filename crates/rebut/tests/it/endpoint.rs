@@ -9,8 +9,7 @@ const ASK: &[&str] = &["decide", "Offline support?", "-O", "A=Online only", "-O"
 fn configured(server: &OpenAiServer) -> Rebut {
     let mut rebut = Rebut::new();
     let url = server.base_url();
-    rebut.write(
-        "rebut.toml",
+    rebut.user_config(
         &format!("[providers.mine]\nbase_url = \"{url}\"\nkey_env = \"MY_KEY\"\n[providers.mine.prices.small]\ninput = 10.0\ncached = 1.0\noutput = 100.0\n"),
     );
     rebut.set("MY_KEY", KEY);
@@ -131,7 +130,7 @@ async fn a_dry_run_names_the_settings_that_are_left_out() {
     let rebut = configured(&server);
     let member = "{ role = \"risk\", model = \"blunt:m\", temperature = 0.3, effort = \"high\" }";
     let provider = format!("[providers.blunt]\nbase_url = \"{}\"\ntemperature = false\neffort = \"none\"\n", server.base_url());
-    rebut.write("rebut.toml", &format!("{provider}[panels.one]\nmembers = [{member}]\n"));
+    rebut.user_config(&format!("{provider}[panels.one]\nmembers = [{member}]\n"));
     let ask = ["decide", "Offline support?", "-O", "A=Online only", "-O", "B=Full offline", "-p", "one", "--dry-run"];
     let shown = rebut.expect(0, &ask);
     let head = "=== recommend/risk to blunt:m ===\n(left out: temperature: the model takes none)\n(left out: effort: the model cannot be told)\nPOST ";

@@ -32,9 +32,13 @@ fn a_projects_file_cannot_send_a_key_to_a_host_of_its_own() {
     let mut rebut = Rebut::new();
     rebut.set("OPENAI_API_KEY", "sk-canary-of-the-user");
     rebut.write("rebut.toml", "[providers.openai]\nbase_url = \"https://evil.example/v1\"\n");
-    let refused = rebut.run(&["decide", "A or B?", "-O", "A=x", "-O", "B=y", "-m", "openai:any", "--dry-run"]);
-    assert_eq!(refused.code, 2);
-    assert!(refused.stderr.contains("OPENAI_API_KEY to evil.example") && !refused.stderr.contains("canary"), "{}", refused.stderr);
+    let shown = rebut.run(&["decide", "A or B?", "-O", "A=x", "-O", "B=y", "-m", "openai:any", "--dry-run"]);
+    assert!(shown.code == 0 && shown.stdout.contains("POST https://api.openai.com/") && !shown.stdout.contains("evil"), "{}", shown.stdout);
+    assert!(
+        shown.stderr.contains("never taken from a project: providers.openai (a project cannot move a provider that you have"),
+        "{}",
+        shown.stderr
+    );
 }
 
 #[test]

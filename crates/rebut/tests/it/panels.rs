@@ -19,7 +19,7 @@ fn providers(server: &ModelServer) -> String {
 async fn one_debate_of_two_vendors_an_agent_program_and_a_url() {
     let server = ModelServer::start(|_, _| Behaviour::Say(recommends("B"))).await.expect("a server");
     let mut rebut = Rebut::new();
-    rebut.write("rebut.toml", &providers(&server));
+    rebut.user_config(&providers(&server));
     rebut.program("claude", &claude_like("/bin/cat > /dev/null", &claude_result(&recommends("A"))));
     for (name, value) in [("ANTHROPIC_API_KEY", "sk-ant-loopback"), ("OPENAI_API_KEY", "sk-oai-loopback")] {
         rebut.set(name, value);
@@ -137,7 +137,7 @@ async fn who_answered_instead_is_told_everywhere() {
     rebut.set("OPENAI_API_KEY", "sk-oai-loopback");
     let panel = "[panels.p]\nmembers = [\n{ role = \"risk\", model = \"mine:gone\", fallbacks = [\"openai:gpt-5-mini\"] },\n\
                  { role = \"value\", model = \"openai:gpt-5\" },\n{ role = \"effort\", model = \"mine:small\" },\n]\n";
-    rebut.write("rebut.toml", &format!("{}{panel}", providers(&server)));
+    rebut.user_config(&format!("{}{panel}", providers(&server)));
     let output = rebut.run(&[ASK, &["-p", "p", "-o", "report.md"]].concat());
     assert_eq!(output.code, 0, "{}", output.stderr);
     let line =
@@ -153,7 +153,7 @@ async fn who_answered_instead_is_told_everywhere() {
     let member = |role: &str, fallback: &str| format!("{{ role = \"{role}\", model = \"{role}x:gone\", fallbacks = [\"{fallback}\"] }},\n");
     let members = [member("risk", "openai:gpt-5-mini"), member("value", "openai:gpt-5"), member("effort", "openai:gpt-5")].concat();
     let gone = ["risk", "value", "effort"].map(|role| format!("[providers.{role}x]\nbase_url = \"{}\"\n", server.base_url())).concat();
-    rebut.write("rebut.toml", &format!("{}{gone}[panels.p]\nmembers = [\n{members}]\n", providers(&server)));
+    rebut.user_config(&format!("{}{gone}[panels.p]\nmembers = [\n{members}]\n", providers(&server)));
     let output = rebut.run(&[ASK, &["-p", "p", "-o", "report.md"]].concat());
     assert_eq!(output.stdout.matches("(diversity lost: another judge is of that family)").count(), 3, "{}", output.stdout);
     assert!(output.stdout.contains("all judges are of one family (gpt): they may err together"), "{}", output.stdout);
@@ -165,7 +165,7 @@ async fn who_answered_instead_is_told_everywhere() {
     rebut.write("free.md", &crate::rebut::script(&[("*", &recommends("B"))]));
     let free = "[panels.free]\nmembers = [\n{ role = \"risk\", model = \"script:free.md\", fallbacks = [\"openai:gpt-5-mini\"] },\n\
                 { role = \"value\", model = \"script:free.md\" },\n]\n";
-    rebut.write("rebut.toml", &format!("{}{free}", providers(&server)));
+    rebut.user_config(&format!("{}{free}", providers(&server)));
     let output = rebut.run(&[ASK, &["-p", "free"]].concat());
     assert!(output.stderr.contains("$0; a fallback that answers may cost more"), "{}", output.stderr);
 }
@@ -179,19 +179,27 @@ fn a_project_starts_no_program_before_it_is_trusted_and_only_as_it_was_read() {
     let ask = &[ASK, &["-m", "cli:mine"]].concat()[..];
     let refused = rebut.run(ask);
     assert_eq!(refused.code, 2, "{}", refused.stderr);
-    assert!(refused.stderr.contains("rebut.toml: [clis.mine] would have a program started"), "{}", refused.stderr);
-    let trust = refused.stderr.split("[trust] ").nth(1).and_then(|rest| rest.lines().next()).expect("what to add").to_owned();
+    assert!(refused.stderr.contains("rebut.toml: ignored until you run `rebut trust`: clis.mine\n"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("this project declares it, and waits for your trust"), "{}", refused.stderr);
     assert!(!rebut.path("ran").exists());
 
-    rebut.user_config(&format!("[trust]\n{trust}\n"));
+    let unasked = rebut.run(&["trust"]);
+    assert!(unasked.code == 2 && unasked.stdout.contains("    starts the program tool [\"x\"]\n"), "{unasked:?}");
+    assert_eq!(rebut.run(ask).code, 2, "nobody said yes");
+    rebut.expect(0, &["trust", "--yes"]);
     let output = rebut.run(ask);
     assert_eq!(output.code, 0, "{}", output.stderr);
     assert!(rebut.path("ran").exists() && output.stdout.contains("RECOMMENDED  A"), "{}", output.stdout);
 
     rebut.write("rebut.toml", &section.replace("\"x\"", "\"y\""));
-    assert_eq!(rebut.run(ask).code, 2, "another section than the one that was trusted");
-    rebut.write("rebut.toml", &format!("{section}[trust]\n{trust}\n"));
-    assert_eq!(rebut.run(ask).code, 2, "a project cannot trust itself");
+    let changed = rebut.run(ask);
+    assert_eq!(changed.code, 2, "another content than the one that was trusted");
+    assert!(changed.stderr.contains("run `rebut trust` again, since the file has changed: clis.mine"), "{}", changed.stderr);
+    rebut.write("rebut.toml", section);
+    assert_eq!(rebut.run(ask).code, 0, "the content that was trusted");
+    assert!(rebut.expect(0, &["trust", "--list"]).contains("rebut.toml\n    clis.mine: starts the program tool"));
+    rebut.expect(0, &["trust", "--revoke"]);
+    assert_eq!((rebut.run(ask).code, rebut.run(&["trust", "--revoke"]).code), (2, 2), "trusted no more");
     rebut.write("rebut.toml", "");
     rebut.write("chosen.toml", section);
     assert_eq!(rebut.run(&[&["--config", "chosen.toml"], ask].concat()).code, 0, "a file named by the user is the user's choice");

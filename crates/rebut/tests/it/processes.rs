@@ -49,7 +49,7 @@ async fn another_process_can_watch_and_note_but_not_run_it() {
     .await
     .expect("a server");
     let rebut = Rebut::new();
-    rebut.write("rebut.toml", &format!("[providers.mine]\nbase_url = \"{}\"\n", server.base_url()));
+    rebut.trusted_config(&format!("[providers.mine]\nbase_url = \"{}\"\n", server.base_url()));
     rebut.write(
         "debate.md",
         &script(&[

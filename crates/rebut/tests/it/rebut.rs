@@ -62,6 +62,12 @@ impl Rebut {
         self.write("../.config/rebut/config.toml", &format!("{nobody}{text}"));
     }
 
+    /// Writes the project's configuration, and trusts it as a user does who has read it.
+    pub fn trusted_config(&self, text: &str) {
+        self.write("rebut.toml", text);
+        self.expect(0, &["trust", "--yes"]);
+    }
+
     /// A path below the working directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join("work").join(name)

@@ -281,8 +281,8 @@ fn a_request_says_nothing_that_belongs_to_the_operator() {
         assert_eq!(served.ask("GET", &format!("/v1/debates/{id}"), None).json()["limits"]["caps"]["calls"], calls, "{limits}");
     }
     rebut.write("rebut.toml", "[server]\nmodels = [\"openai:gpt-5\"]\n");
-    let refused = rebut.run(&["serve"]);
-    assert!(refused.code == 2 && refused.stderr.contains("[server] is for your own configuration file only"), "{}", refused.stderr);
+    let shown = rebut.run(&["config", "show"]);
+    assert!(shown.stderr.contains("never taken from a project: server\n") && !shown.stdout.contains("openai:gpt-5"), "{shown:?}");
 }
 
 #[test]

@@ -115,13 +115,13 @@ fn a_model_that_cannot_be_is_refused_and_a_project_cannot_choose_one() {
     let off = rebut.json(0, &solve(TASK, &["--set", "solve.lessons=false", "--json"]));
     assert_eq!((&off["result"]["lessons_search"], &off["result"]["lessons_given"]), (&Value::Null, &json!([])));
     let projects = [
-        ("[providers.vec]\nbase_url = \"http://127.0.0.1:8/v1\"\n", "would move your embedding model"),
-        ("[solve]\nembeddings = \"ollama:evil\"\n", "your own configuration file only"),
+        ("[providers.vec]\nbase_url = \"http://127.0.0.1:8/v1\"\n", "never taken from a project: providers.vec (a project cannot move"),
+        ("[solve]\nembeddings = \"ollama:evil\"\n", "ignored until you run `rebut trust`: solve.embeddings"),
     ];
     for (project, why) in projects {
         rebut.write("rebut.toml", project);
-        let refused = rebut.run(&solve(TASK, &[]));
-        assert!(refused.code == 2 && refused.stderr.contains(why), "{}", refused.stderr);
+        let ran = rebut.run(&solve(TASK, &[]));
+        assert!(ran.code == 0 && ran.stderr.contains(why) && !ran.stdout.contains("evil"), "{}", ran.stderr);
     }
     rebut.set("REBUT_CONFIG", "rebut.toml");
     assert_eq!(rebut.run(&solve(TASK, &["-q"])).code, 0, "a file named by hand is a choice");

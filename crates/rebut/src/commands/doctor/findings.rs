@@ -87,6 +87,9 @@ pub struct Cli {
 pub struct Local {
     pub provider: String,
     pub base_url: String,
+    /// Host and port, for people.
+    #[serde(skip)]
+    pub host: String,
     pub answers: bool,
     pub models: usize,
 }
@@ -208,19 +211,19 @@ fn key(endpoint: EndpointInfo<'_>) -> Option<Key> {
 fn described(endpoint: &EndpointInfo<'_>, servers: &[Server]) -> Endpoint {
     let is_gone = servers.iter().any(|server| server.name == endpoint.name && server.models.is_none());
     let ready = endpoint.is_ready && !is_gone;
-    Endpoint { provider: endpoint.name.to_owned(), wire: endpoint.wire, host: host(endpoint.base_url).to_owned(), ready }
-}
-
-/// Host and port of a URL; what stands before an `@` may be a secret.
-pub fn host(url: &str) -> &str {
-    let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split(['/', '?', '#']).next().unwrap_or_default();
-    authority.rsplit('@').next().unwrap_or_default()
+    Endpoint {
+        provider: endpoint.name.to_owned(),
+        wire: endpoint.wire,
+        host: endpoint.address.map(|address| address.authority().to_owned()).unwrap_or_default(),
+        ready,
+    }
 }
 
 fn local(server: &Server) -> Local {
     Local {
         provider: server.name.clone(),
-        base_url: server.base_url.clone(),
+        base_url: server.address.to_string(),
+        host: server.address.authority().to_owned(),
         answers: server.models.is_some(),
         models: server.models.as_ref().map_or(0, Vec::len),
     }

@@ -93,14 +93,13 @@ fn agent(cli: &Cli, paint: Paint) -> String {
 
 fn servers(findings: &Findings, paint: Paint) -> Vec<String> {
     let (there, gone): (Vec<_>, Vec<_>) = findings.servers.iter().partition(|server| server.answers);
-    let host = |url: &str| on_one_line(super::findings::host(url));
     let mut lines: Vec<String> = there
         .iter()
-        .map(|server| format!("{} {}  {} models", padded(&on_one_line(&server.provider), 10), host(&server.base_url), server.models))
+        .map(|server| format!("{} {}  {} models", padded(&on_one_line(&server.provider), 10), on_one_line(&server.host), server.models))
         .collect();
     if !gone.is_empty() {
         let names: Vec<String> =
-            gone.iter().map(|server| format!("{} at {}", on_one_line(&server.provider), host(&server.base_url))).collect();
+            gone.iter().map(|server| format!("{} at {}", on_one_line(&server.provider), on_one_line(&server.host))).collect();
         lines.push(paint.faint(&format!("nobody answers: {}", names.join(", "))));
     }
     lines

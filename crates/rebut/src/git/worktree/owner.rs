@@ -68,9 +68,9 @@ impl Owner {
         let mut dead = Vec::new();
         for entry in entries {
             let path = entry.map_err(|error| CliError::file("read", home, &error))?.path();
-            if path.extension().is_some_and(|ending| ending == ENDING) && path.symlink_metadata().is_ok_and(|found| found.is_file()) {
-                dead.extend(dead_one(&path).map_err(|error| CliError::file("read", &path, &error))?);
-            }
+            let Some(debate) = debate_of(&path).filter(|_| path.symlink_metadata().is_ok_and(|found| found.is_file())) else { continue };
+            let owner = dead_one(&path).map_err(|error| CliError::file("read", &path, &error))?;
+            dead.extend(owner.filter(|owner| owner.owned.branch == super::branch_of(debate)));
         }
         Ok(dead)
     }
@@ -98,6 +98,13 @@ impl Owner {
         self.file.set_len(text.len() as u64)?;
         self.file.sync_data()
     }
+}
+
+/// The debate whose worktree an owner file stands beside. A name that is no debate's is not one that we gave.
+fn debate_of(path: &Path) -> Option<DebateId> {
+    let name = path.file_name()?.to_str()?;
+    let id = name.strip_suffix(ENDING)?.strip_suffix('.')?;
+    id.parse().ok().filter(|debate: &DebateId| debate.to_string() == id)
 }
 
 fn dead_one(path: &Path) -> io::Result<Option<Owner>> {

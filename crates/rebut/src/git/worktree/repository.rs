@@ -28,6 +28,7 @@ impl Repository {
             return Err(CliError::usage("this repository is bare: nobody works in it")
                 .hint("go to a checkout of it: git clone, or git worktree add"));
         }
+        super::super::top::top(dir)?;
         let repository = Self { dir: PathBuf::from(top.trim_end_matches(['\r', '\n'])), base: String::new() };
         let Some(base) = commit(dir, "HEAD")? else {
             return Err(CliError::usage("this repository has no commit yet").hint("commit something first: git commit"));

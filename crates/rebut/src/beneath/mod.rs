@@ -1,0 +1,292 @@
+//! One way to files: whatever a user typed, a project names or a folder holds is reached without following a link that somebody may have planted.
+//!
+//! A path that leads below the current folder, or into a repository, is walked step by step from there and no step may be a link: a clone can hold
+//! links to anywhere. Elsewhere (`/dev/fd/63`, a folder in the home) links are the user's own.
+
+#[cfg(not(unix))]
+mod portable;
+#[cfg(unix)]
+mod unix;
+#[cfg(not(unix))]
+use portable as system;
+#[cfg(unix)]
+use unix as system;
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs::File,
+    io,
+    path::{Component, Path, PathBuf},
+};
+
+/// An open folder. What it holds is reached through it, not by its name.
+#[derive(Debug)]
+pub struct Folder {
+    dir: system::Dir,
+    /// Its path, for messages.
+    path: PathBuf,
+}
+
+/// What a name in a folder stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A link, wherever it leads.
+    Link,
+    /// A pipe, a device, a socket.
+    Other,
+}
+
+/// What is known of a file before it is read.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// What it is.
+    pub kind: Kind,
+    /// The user who owns it; `None` where the system has no such number.
+    pub owner: Option<u32>,
+    /// Whether others than its owner may write to it.
+    pub others_write: bool,
+    /// How many names it has.
+    pub names: u64,
+}
+
+/// Who may read a new file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// Whoever the user lets read their files.
+    Usual,
+    /// The user alone.
+    Owner,
+}
+
+impl Folder {
+    /// A folder that is the user's own choice: links on the way to it are theirs.
+    pub fn own(path: &Path) -> io::Result<Self> {
+        Ok(Self { dir: system::open(path)?, path: path.to_owned() })
+    }
+
+    /// The same, made with all above it if it is not there, readable by its owner alone.
+    pub fn own_or_new(path: &Path) -> io::Result<Self> {
+        let mut folders = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
+        folders.recursive(true).create(path)?;
+        Self::own(path)
+    }
+
+    /// Its path, for messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A folder below this one, step by step, without links.
+    pub fn below(&self, rest: &Path) -> io::Result<Self> {
+        self.walk(rest, |folder, name| system::open_at(&folder.dir, name))
+    }
+
+    /// The same, making what is not there.
+    pub fn below_or_new(&self, rest: &Path) -> io::Result<Self> {
+        self.walk(rest, |folder, name| match system::open_at(&folder.dir, name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                match system::make_at(&folder.dir, name) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                    _ => {}
+                }
+                system::open_at(&folder.dir, name)
+            }
+            opened => opened,
+        })
+    }
+
+    fn walk(&self, rest: &Path, step: impl Fn(&Self, &OsStr) -> io::Result<system::Dir>) -> io::Result<Self> {
+        let mut at = Self { dir: system::same(&self.dir)?, path: self.path.clone() };
+        for part in rest.components() {
+            match part {
+                Component::CurDir => {}
+                Component::Normal(name) => {
+                    let dir = step(&at, name).map_err(|error| at.explained(name, error))?;
+                    at = Self { path: at.path.join(name), dir };
+                }
+                Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                    return Err(io::Error::other(format!("`{}` leads out of {}", rest.display(), self.path.display())));
+                }
+            }
+        }
+        Ok(at)
+    }
+
+    /// Why something could not be opened, where that is because it is a link.
+    fn explained(&self, name: &OsStr, error: io::Error) -> io::Error {
+        match system::about(&self.dir, name) {
+            Ok(About { kind: Kind::Link, .. }) => planted(&self.path.join(name)),
+            _ => error,
+        }
+    }
+
+    /// What a name in this folder stands for; links are not followed.
+    pub fn about(&self, name: &OsStr) -> io::Result<About> {
+        system::about(&self.dir, name)
+    }
+
+    /// The names in this folder, sorted.
+    pub fn names(&self) -> io::Result<Vec<OsString>> {
+        let mut names = system::names(&self.dir)?;
+        names.sort();
+        Ok(names)
+    }
+
+    /// A regular file below this folder, to read. A pipe or a device is refused before anybody waits for it.
+    pub fn open(&self, rest: &Path) -> io::Result<File> {
+        let (folder, name) = self.parent_of(rest)?;
+        let file = system::read_at(&folder.dir, &name).map_err(|error| folder.explained(&name, error))?;
+        match file.metadata()? {
+            found if found.is_file() => Ok(file),
+            found if found.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")),
+            _ => Err(io::Error::other("it is no regular file")),
+        }
+    }
+
+    /// A file in this folder to add to or to lock, made if it is not there; never through a link.
+    pub fn open_or_new(&self, name: &OsStr) -> io::Result<File> {
+        system::append_at(&self.dir, name).map_err(|error| self.explained(name, error))
+    }
+
+    /// A new file in this folder: one that is there already, a link too, is an error.
+    pub fn create(&self, name: &OsStr, readers: Readers) -> io::Result<File> {
+        system::create_at(&self.dir, name, readers)
+    }
+
+    /// Gives a file in this folder another name in it, in one step. What had that name is gone; a link is replaced, not followed.
+    pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        system::rename_at(&self.dir, from, to)
+    }
+
+    /// Gives a file in this folder a second name, unless that is taken.
+    pub fn link(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        system::link_at(&self.dir, from, to)
+    }
+
+    /// Removes a file of this folder; a link is removed, not what it leads to.
+    pub fn remove(&self, name: &OsStr) -> io::Result<()> {
+        system::remove_at(&self.dir, name)
+    }
+
+    fn parent_of(&self, rest: &Path) -> io::Result<(Self, OsString)> {
+        let name = rest.file_name().ok_or_else(|| io::Error::other("it names no file"))?.to_owned();
+        Ok((self.below(rest.parent().unwrap_or(Path::new("")))?, name))
+    }
+}
+
+/// A path that somebody typed.
+#[derive(Debug)]
+pub struct Typed {
+    /// The folder from which on no step may be a link; `None` where links are the user's own.
+    anchor: Option<PathBuf>,
+    /// The path from there on, or all of it.
+    rest: PathBuf,
+}
+
+impl Typed {
+    /// Where a typed path leads, and from where on links are not followed.
+    pub fn new(path: &Path) -> io::Result<Self> {
+        let here = std::env::current_dir()?;
+        Ok(Self::from(&here, path))
+    }
+
+    fn from(here: &Path, path: &Path) -> Self {
+        let whole = plain(&here.join(path));
+        let shared = if path.is_absolute() { Some(here).filter(|_| whole.starts_with(here)) } else { common(here, &whole) };
+        let above = whole.parent().unwrap_or(&whole);
+        // The outermost one: a planted link may lead into another repository.
+        let repository = above.ancestors().filter(|dir| dir.join(".git").symlink_metadata().is_ok()).last();
+        let anchor = match (shared, repository) {
+            (Some(shared), Some(repository)) if repository.starts_with(shared) => Some(shared),
+            (shared, repository) => repository.or(shared),
+        };
+        match anchor.and_then(|anchor| Some((anchor, whole.strip_prefix(anchor).ok()?))) {
+            Some((anchor, rest)) => Self { anchor: Some(anchor.to_owned()), rest: rest.to_owned() },
+            None => Self { anchor: None, rest: whole },
+        }
+    }
+
+    /// A file to read. Below the anchor only a regular one; elsewhere also a pipe, as a shell's `<(…)` is.
+    pub fn open(&self) -> io::Result<File> {
+        match &self.anchor {
+            Some(anchor) => Folder::own(anchor)?.open(&self.rest),
+            None => File::open(&self.rest),
+        }
+    }
+
+    /// Refuses a path with a link in it that nobody but the folder's author chose. What is not there yet is fine.
+    pub fn check(&self) -> io::Result<()> {
+        let Some(anchor) = &self.anchor else { return Ok(()) };
+        let mut at = Folder::own(anchor)?;
+        for part in self.rest.components() {
+            match at.about(part.as_os_str()).map(|found| found.kind) {
+                Ok(Kind::Link) => return Err(planted(&at.path.join(part))),
+                Ok(Kind::Folder) => at = at.below(Path::new(part.as_os_str()))?,
+                Ok(_) | Err(_) => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The folder that a file is to be written into, made if need be, and the file's name in it.
+    pub fn parent(&self) -> io::Result<(Folder, OsString)> {
+        let name = self.rest.file_name().ok_or_else(|| io::Error::other("it names no file"))?.to_owned();
+        let above = self.rest.parent().unwrap_or(Path::new(""));
+        let folder = match &self.anchor {
+            Some(anchor) => Folder::own(anchor)?.below_or_new(above)?,
+            None => {
+                std::fs::create_dir_all(above)?;
+                Folder::own(above)?
+            }
+        };
+        Ok((folder, name))
+    }
+
+    /// The folder itself, made if need be.
+    pub fn folder(&self) -> io::Result<Folder> {
+        match &self.anchor {
+            Some(anchor) => Folder::own(anchor)?.below_or_new(&self.rest),
+            None => {
+                std::fs::create_dir_all(&self.rest)?;
+                Folder::own(&self.rest)
+            }
+        }
+    }
+}
+
+/// What is said of a link in the way.
+fn planted(path: &Path) -> io::Error {
+    let leads = std::fs::read_link(path).map(|target| format!(" to {}", rebut_engine::clean::on_one_line(&target.to_string_lossy())));
+    let leads = leads.unwrap_or_default();
+    let message = format!("{} is a link{leads}, and links in a project are not followed; name the place itself", path.display());
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}
+
+/// A path without `.` and `..`, as it is written: the current folder, which it begins with, holds no link.
+fn plain(path: &Path) -> PathBuf {
+    let mut made = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                made.pop();
+            }
+            part => made.push(part),
+        }
+    }
+    made
+}
+
+/// The longest path that both begin with; never the root of the file system alone.
+fn common<'a>(one: &'a Path, other: &Path) -> Option<&'a Path> {
+    one.ancestors().find(|path| other.starts_with(path)).filter(|path| path.parent().is_some())
+}
+
+#[cfg(all(test, unix))]
+mod tests;

@@ -1,0 +1,375 @@
+//! What a project's file may do by itself, what only with the user's trust, and what never.
+//!
+//! Harmless settings shape a debate: thresholds, rounds, voting, panels over models that the user has. Powerful ones let something leave this machine
+//! or start on it.
+
+use super::file::ConfigFile;
+use rebut_engine::{clean::on_one_line, model::Price};
+use rebut_models::{CliData, ProviderData, address::Address, registry::built_in};
+use std::collections::BTreeMap;
+
+/// Sections and keys that never come from a project: where debates are kept, what a server allows, what hooks of coding agents do and pay for.
+const NEVER: &[&[&str]] = &[&["defaults", "data"], &["defaults", "database"], &["server"], &["hook"]];
+
+/// Sections and keys that work at once. What stands in no list waits for trust, so that a new setting does until somebody has thought about it.
+const HARMLESS: &[&[&str]] = &[
+    &["defaults", "panel"],
+    &["defaults", "calls_per_provider"],
+    &["panels"],
+    &["budget"],
+    &["context"],
+    &["decide"],
+    &["challenge"],
+    &["evaluate"],
+    &["review"],
+    &["debate"],
+    &["triage"],
+    &["propose"],
+    &["single"],
+    &["poll"],
+    &["society"],
+    &["solve", "timeout_per_agent"],
+    &["solve", "phases"],
+    &["solve", "clarification_rounds"],
+    &["solve", "clarification_confidence"],
+    &["solve", "clarify_from_words"],
+    &["solve", "self_refinements"],
+    &["solve", "max_attempts"],
+    &["solve", "give_up_below"],
+    &["solve", "adversarial_rounds"],
+    &["solve", "topology"],
+    &["solve", "planning"],
+    &["solve", "cognitive_planning"],
+    &["solve", "voting"],
+    &["solve", "contrast"],
+    &["solve", "lessons"],
+    &["solve", "similarity"],
+    &["solve", "lints"],
+    &["solve", "gates"],
+    &["solve", "gate_minutes"],
+    &["solve", "seconds_per_run"],
+    &["solve", "tool_calls"],
+];
+
+/// A project's file, divided by what its settings can do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Divided {
+    /// What works at once.
+    pub harmless: toml::Table,
+    /// What works once it is trusted, below the same keys.
+    pub powerful: toml::Table,
+    /// The same in words.
+    pub powers: Vec<Power>,
+    /// What is never taken, with the reason where the key alone does not say it.
+    pub never: Vec<String>,
+}
+
+/// One powerful setting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Power {
+    /// Its key, such as `providers.acme`.
+    pub key: String,
+    /// What it would allow, a line each.
+    pub allows: Vec<String>,
+}
+
+/// Divides a project's table, which is known to be valid. `user` is what the user's own file says.
+pub fn divide(mut table: toml::Table, user: &ConfigFile) -> Divided {
+    let mut divided = Divided::default();
+    for path in NEVER {
+        if take(&mut table, path).is_some() {
+            divided.never.push(path.join("."));
+        }
+    }
+    for path in HARMLESS {
+        if let Some(value) = take(&mut table, path) {
+            put(&mut divided.harmless, path, value);
+        }
+    }
+    for (section, value) in table {
+        match (section.as_str(), value) {
+            ("providers", value) => divided.providers(value, user),
+            ("clis", value) => divided.clis(value),
+            (section, toml::Value::Table(keys)) => {
+                for (key, value) in keys.into_iter().filter(|(_, value)| !is_empty(value)) {
+                    let words = in_words(&[section, &key], &value);
+                    divided.add(&[section, &key], value, words);
+                }
+            }
+            (section, value) => {
+                let words = in_words(&[section], &value);
+                divided.add(&[section], value, words);
+            }
+        }
+    }
+    divided
+}
+
+impl Divided {
+    fn add(&mut self, path: &[&str], value: toml::Value, allows: Vec<String>) {
+        put(&mut self.powerful, path, value);
+        self.powers.push(Power { key: path.join("."), allows });
+    }
+
+    fn providers(&mut self, value: toml::Value, user: &ConfigFile) {
+        let given: BTreeMap<String, ProviderData> = value.try_into().unwrap_or_default();
+        for (name, data) in given {
+            let known = known_provider(&name, user);
+            match checked(&name, data, known.as_ref(), &mut self.never) {
+                Ok(data) => {
+                    let words = provider_in_words(&data, known.as_ref());
+                    if let Ok(value) = toml::Value::try_from(&data) {
+                        self.add(&["providers", &name], value, words);
+                    }
+                }
+                Err(why) => self.never.push(format!("providers.{} ({why})", on_one_line(&name))),
+            }
+        }
+    }
+
+    fn clis(&mut self, value: toml::Value) {
+        let given: BTreeMap<String, CliData> = value.try_into().unwrap_or_default();
+        for (name, data) in given {
+            if let Ok(value) = toml::Value::try_from(&data) {
+                self.add(&["clis", &name], value, program_in_words(&name, &data));
+            }
+        }
+    }
+}
+
+/// The provider of that name that the user has without the project.
+pub fn known_provider(name: &str, user: &ConfigFile) -> Option<ProviderData> {
+    match (built_in().remove(name), user.providers.get(name)) {
+        (Some(known), Some(own)) => Some(known.changed_by(own)),
+        (known, own) => known.or_else(|| own.cloned()),
+    }
+}
+
+/// A project's provider without what it may never say; or why none of it is taken.
+fn checked(name: &str, mut data: ProviderData, known: Option<&ProviderData>, never: &mut Vec<String>) -> Result<ProviderData, String> {
+    if data.allow_http.take().is_some() {
+        never.push(format!("providers.{}.allow_http", on_one_line(name)));
+    }
+    let key = data.key_env.as_deref().filter(|key| !key.is_empty());
+    let own_key = match known {
+        Some(known) => known.key_env.clone().unwrap_or_default(),
+        None => usual_key(name),
+    };
+    if key.is_some_and(|key| key != own_key) {
+        let own = if own_key.is_empty() { "it has none".to_owned() } else { format!("its own is {own_key}") };
+        return Err(format!("a project chooses no key variable; {own}"));
+    }
+    let read = |text: &str, in_clear: bool| Address::parse_base(text).and_then(|address| address.secure(in_clear));
+    let address = data.base_url.as_deref().map(|text| read(text, false)).transpose().map_err(|error| format!("base_url: {error}"))?;
+    let Some(known) = known else {
+        return if address.is_some() { Ok(data) } else { Err("it has no base_url".to_owned()) };
+    };
+    let clear = known.allow_http.unwrap_or_default();
+    let known_origin = known.base_url.as_deref().and_then(|text| read(text, clear).ok()).map(|address| address.origin());
+    if address.is_some_and(|address| Some(address.origin()) != known_origin) {
+        return Err("a project cannot move a provider that you have; it can have one under another name".to_owned());
+    }
+    drop_low_prices(name, &mut data, known, never);
+    Ok(data)
+}
+
+/// Takes out prices below those that are known, or of models of the user's providers whose price nobody knows: a cap on money would not hold.
+fn drop_low_prices(name: &str, data: &mut ProviderData, known: &ProviderData, never: &mut Vec<String>) {
+    let is_fair = |price: &Price, known: Option<Price>| {
+        known.is_some_and(|known| price.input >= known.input && price.output >= known.output && price.cached >= known.cached)
+    };
+    let before = data.prices.len() + usize::from(data.price.is_some());
+    data.prices.retain(|model, price| is_fair(price, known.price_of(model)));
+    data.price = data.price.filter(|price| is_fair(price, known.price));
+    if data.prices.len() + usize::from(data.price.is_some()) < before {
+        never.push(format!("providers.{}.prices (lower than known)", on_one_line(name)));
+    }
+}
+
+/// The variable that a provider's key comes from by its name: `acme-eu` has `ACME_EU_API_KEY`.
+pub fn usual_key(name: &str) -> String {
+    let upper: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
+    format!("{upper}_API_KEY")
+}
+
+fn provider_in_words(data: &ProviderData, known: Option<&ProviderData>) -> Vec<String> {
+    let url = data.base_url.as_ref().or(known.and_then(|known| known.base_url.as_ref()));
+    let place = url.and_then(|url| Address::parse_base(url).ok()).map(|address| address.origin().to_string());
+    let mut words = vec![format!("sends prompts to {}", place.unwrap_or_else(|| "nowhere".to_owned()))];
+    let key = data.key_env.clone().or_else(|| known.and_then(|known| known.key_env.clone())).filter(|key| !key.is_empty());
+    words.extend(key.map(|key| format!("with the key in {}", on_one_line(&key))));
+    if !data.headers.is_empty() {
+        let names: Vec<String> = data.headers.keys().map(|name| on_one_line(name)).collect();
+        words.push(format!("with the headers {}", names.join(", ")));
+    }
+    if data.price.is_some() || !data.prices.is_empty() {
+        words.push("says itself what its models cost, which caps on money go by".to_owned());
+    }
+    words
+}
+
+fn program_in_words(name: &str, data: &CliData) -> Vec<String> {
+    let command = data.command.as_deref().unwrap_or(name);
+    let args = data.args.as_ref().map(|args| serde_json::to_string(args).unwrap_or_default()).unwrap_or_default();
+    let mut words = vec![on_one_line(&format!("starts the program {command} {args}")).trim_end().to_owned()];
+    let given: Vec<String> = data.pass.iter().flatten().chain(data.key_vars.iter().flatten()).map(|name| on_one_line(name)).collect();
+    if !given.is_empty() {
+        words.push(format!("which sees the variables {}", given.join(", ")));
+    }
+    if !data.env.is_empty() {
+        words.push(format!("with {} set", data.env.keys().map(|name| on_one_line(name)).collect::<Vec<_>>().join(", ")));
+    }
+    if matches!(data.home, Some(rebut_models::cli::Home::User | rebut_models::cli::Home::OwnWithKey)) {
+        words.push("which sees your home folder".to_owned());
+    }
+    words
+}
+
+fn in_words(path: &[&str], value: &toml::Value) -> Vec<String> {
+    match path {
+        ["solve", "embeddings"] => {
+            vec![on_one_line(&format!("sends the lessons of all your debates to {}", value.as_str().unwrap_or_default()))]
+        }
+        ["solve", "hooks" | "tools"] => {
+            let commands = value.as_table().into_iter().flatten().filter(|(_, command)| !is_empty(command));
+            commands.map(|(name, command)| on_one_line(&format!("runs in the sandbox ({name}): {command}"))).collect()
+        }
+        _ => vec![on_one_line(&format!("sets {} to {value}", path.join(".")))],
+    }
+}
+
+/// Whether a value says nothing: an empty text or list, or a table of such.
+fn is_empty(value: &toml::Value) -> bool {
+    match value {
+        toml::Value::String(text) => text.is_empty(),
+        toml::Value::Array(values) => values.is_empty(),
+        toml::Value::Table(table) => table.values().all(is_empty),
+        _ => false,
+    }
+}
+
+fn take(table: &mut toml::Table, path: &[&str]) -> Option<toml::Value> {
+    match path {
+        [] => None,
+        [key] => table.remove(*key),
+        [key, rest @ ..] => take(table.get_mut(*key)?.as_table_mut()?, rest),
+    }
+}
+
+fn put(table: &mut toml::Table, path: &[&str], value: toml::Value) {
+    let Some((key, rest)) = path.split_first() else { return };
+    if rest.is_empty() {
+        table.insert((*key).to_owned(), value);
+        return;
+    }
+    let inner = table.entry((*key).to_owned()).or_insert_with(|| toml::Table::new().into());
+    if let Some(inner) = inner.as_table_mut() {
+        put(inner, rest, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn divided(text: &str) -> Divided {
+        let user: ConfigFile =
+            toml::from_str("[providers.own]\nbase_url = 'https://own.example/v1'\nkey_env = 'OWN_KEY'\nheaders = { x-secret = 's' }")
+                .expect("valid");
+        divide(toml::from_str(text).expect(text), &user)
+    }
+
+    /// A file, the keys that wait, those that are never taken.
+    type Row<'a> = (&'a str, &'a [&'a str], &'a [&'a str]);
+
+    #[test]
+    fn what_waits_and_what_is_never_taken() {
+        let rows: &[Row<'_>] = &[
+            ("[decide]\nmax_rounds = 3\n[context]\ndeny = ['x']\n[defaults]\npanel = 'p'", &[], &[]),
+            ("[solve]\nembeddings = ''\n[solve.hooks]\npost-proposal = []", &[], &[]),
+            (
+                "[defaults]\ndata = '.data'\ndatabase = 'x'\n[server]\n[hook]\nenabled = true",
+                &[],
+                &["defaults.data", "defaults.database", "server", "hook"],
+            ),
+            ("[clis.helper]\ncommand = './x'", &["clis.helper"], &[]),
+            ("[solve]\nembeddings = 'own:e'\n[solve.tools]\nlint = ['x']", &["solve.embeddings", "solve.tools"], &[]),
+            ("[solve]\nnew_one = 1\n[new]\nkey = 1", &["new.key", "solve.new_one"], &[]),
+            ("[solve.hooks]\npost-proposal = [['x']]", &["solve.hooks"], &[]),
+            ("[providers.acme]\nbase_url = 'https://acme.example/v1'\nkey_env = 'ACME_API_KEY'", &["providers.acme"], &[]),
+            ("[providers.acme]\nbase_url = 'http://127.0.0.1:1/v1'", &["providers.acme"], &[]),
+            ("[providers.openai]\ntimeouts = { idle = 3 }", &["providers.openai"], &[]),
+            ("[providers.openai]\nbase_url = 'https://api.openai.com/v2'", &["providers.openai"], &[]),
+            ("[providers.own]\nbase_url = 'https://OWN.example:443/v2'\nkey_env = 'OWN_KEY'", &["providers.own"], &[]),
+        ];
+        for (text, waiting, never) in rows {
+            let divided = divided(text);
+            assert_eq!(divided.powers.iter().map(|power| power.key.as_str()).collect::<Vec<_>>(), *waiting, "{text}");
+            assert_eq!(divided.never, *never, "{text}");
+        }
+        // A provider that is refused as a whole, and words of the reason.
+        let refused = [
+            ("[providers.own]\nbase_url = 'https://evil.example/v1'", "cannot move"),
+            ("[providers.own]\nbase_url = 'https://own.example:8443/v1'", "cannot move"),
+            ("[providers.own]\nbase_url = 'http://own.example/v1'", "https://"),
+            ("[providers.openai]\nbase_url = 'http://127.0.0.1:1/v1'", "cannot move"),
+            ("[providers.openai]\nkey_env = 'AWS_SECRET_ACCESS_KEY'", "its own is OPENAI_API_KEY"),
+            ("[providers.ollama]\nkey_env = 'OPENAI_API_KEY'", "it has none"),
+            ("[providers.acme]\nbase_url = 'https://acme.example'\nkey_env = 'OPENAI_API_KEY'", "its own is ACME_API_KEY"),
+            ("[providers.acme]\nbase_url = 'http://127.0.0.1:1'\nkey_env = 'AWS_SECRET_ACCESS_KEY'", "its own is ACME_API_KEY"),
+            ("[providers.acme]\nbase_url = 'http://acme.example'", "https://"),
+            (
+                r"[providers.acme]
+base_url = 'https://evil.example\@api.openai.com/v1'",
+                "backslashes",
+            ),
+            ("[providers.acme]\nbase_url = 'https:/evil.example/x://api.openai.com/v1'", "slashes"),
+            ("[providers.acme]\nkey_env = 'ACME_API_KEY'", "no base_url"),
+        ];
+        for (text, words) in refused {
+            let divided = divided(text);
+            assert!(divided.powers.is_empty() && divided.powerful.is_empty(), "{text}: {divided:?}");
+            assert!(divided.never.len() == 1 && divided.never[0].contains(words), "{text}: {:?}", divided.never);
+        }
+    }
+
+    #[test]
+    fn a_price_below_the_known_one_is_dropped() {
+        let text = |model: &str, input: f64| {
+            format!(
+                "[providers.openai]\nallow_http = true\n[providers.openai.prices]\n\"{model}\" = {{ input = {input:.1}, output = 1000.0, cached = 1000.0 }}"
+            )
+        };
+        let known = built_in().remove("openai").expect("known");
+        let (model, price) = known.prices.iter().next().expect("a price");
+        for (model, input, kept) in [
+            (model.clone(), price.input + 1.0, true),
+            (model.clone(), 0.0, false),
+            (format!("{model}-2026-01-01"), 0.0, false),
+            ("nobody-knows-it".to_owned(), 0.0, false),
+        ] {
+            let divided = divided(&text(&model, input));
+            let data: BTreeMap<String, ProviderData> = divided.powerful["providers"].clone().try_into().expect("providers");
+            assert_eq!((data["openai"].prices.len(), data["openai"].allow_http), (usize::from(kept), None), "{model} {input}");
+            assert_eq!(divided.never.len(), 1 + usize::from(!kept), "{:?}", divided.never);
+        }
+    }
+
+    #[test]
+    fn every_key_of_the_configuration_is_in_one_list() {
+        let schema = schemars::schema_for!(ConfigFile).to_value();
+        let listed: Vec<String> = HARMLESS.iter().chain(NEVER).map(|path| path.join(".")).collect();
+        let powerful = ["providers", "clis", "solve.embeddings", "solve.hooks", "solve.tools"].map(str::to_owned);
+        for section in schema["properties"].as_object().expect("sections").keys() {
+            let is_known = |key: &String| listed.contains(key) || powerful.contains(key);
+            if is_known(section) {
+                continue;
+            }
+            let place = &schema["properties"][section];
+            let inner = place["$ref"].as_str().and_then(|name| schema.pointer(name.trim_start_matches('#'))).unwrap_or(place);
+            for key in inner["properties"].as_object().unwrap_or_else(|| panic!("{section}: {place}")).keys() {
+                assert!(is_known(&format!("{section}.{key}")), "{section}.{key}: decide what a project may do with it");
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Which folder a repository's files are in. The repository's own settings can name any other folder as its working tree, and a `.git` file any other
+//! repository: both are looked at before a file is read.
+
+use super::{first_line, git, succeeded};
+use crate::error::CliError;
+use std::path::{Path, PathBuf};
+
+/// The top of the working tree that `dir` is in. Refused where what git says is not what lies there.
+pub(super) fn top(dir: &Path) -> Result<PathBuf, CliError> {
+    let asked = git(dir, &["rev-parse", "--is-inside-work-tree"])?;
+    if !asked.status.success() {
+        let why = first_line(&asked.stderr);
+        return Err(CliError::usage(format!("--diff needs a git repository here: {why}")).hint("give a file instead: rebut review FILE"));
+    }
+    let top = one(dir, "find the repository's directory", "--show-toplevel")?;
+    let inner = one(dir, "find the repository", "--absolute-git-dir")?;
+    let outer = top.join(".git");
+    let here = dir.canonicalize().map_err(|error| CliError::file("enter", dir, &error))?;
+    if !here.starts_with(&top) || outer.symlink_metadata().is_err() {
+        return Err(refused(&format!("the settings of this repository say that its files are in {}", top.display())));
+    }
+    if outer.is_symlink() {
+        return Err(refused(&format!("{} is a link to another repository", outer.display())));
+    }
+    if inner != outer && !belongs(&inner, &outer, &top)? {
+        return Err(refused(&format!("{} names the repository {}, which knows nothing of it", outer.display(), inner.display())));
+    }
+    Ok(top)
+}
+
+/// Whether the repository behind a `.git` file names it in turn: by a worktree's pointer back, or as the place of a submodule.
+fn belongs(inner: &Path, outer: &Path, top: &Path) -> Result<bool, CliError> {
+    let same = |one: &Path, other: &Path| one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other));
+    if outer.is_dir() {
+        return Ok(same(inner, outer));
+    }
+    let back = std::fs::read_to_string(inner.join("gitdir")).ok().map(|back| inner.join(back.trim_end()));
+    if back.is_some_and(|back| same(&back, outer)) {
+        return Ok(true);
+    }
+    let place = super::output(super::quiet(inner).args(["config", "--file"]).arg(inner.join("config")).args(["core.worktree"]))?;
+    let place = String::from_utf8_lossy(&place.stdout).trim_end().to_owned();
+    Ok(!place.is_empty() && same(&inner.join(place), top))
+}
+
+fn one(dir: &Path, doing: &str, question: &str) -> Result<PathBuf, CliError> {
+    let said = succeeded(doing, git(dir, &["rev-parse", question])?)?;
+    Ok(PathBuf::from(said.trim_end_matches(['\r', '\n'])))
+}
+
+fn refused(why: &str) -> CliError {
+    CliError::usage(format!("this repository is not read: {why}"))
+        .hint("make a fresh clone of it, or give a file instead: rebut review FILE")
+}
