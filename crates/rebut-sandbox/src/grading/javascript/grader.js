@@ -3,18 +3,17 @@
 const Module = require("node:module");
 const vm = require("node:vm");
 const assert = require("node:assert");
-STRICT = true;
 const order = JSON.parse(receive().text);
 const tell = (what, more) => send("H", JSON.stringify({ nonce: order.nonce, say: what, ...more }));
 broken = (why) => {
   tell("broken", { why });
   receive();
-  process.exit(1);
+  leave(1);
 };
 
 const seconds = { setTimeout, setInterval, setImmediate, clearTimeout };
 // The code's timers and promises go on over there while the tests wait for something.
-const pump = (services.pump = {
+const pump = {
   busy: false,
   timers: 0,
   start() {
@@ -28,14 +27,16 @@ const pump = (services.pump = {
       this.busy = false;
       return;
     }
-    for (const [number, held, value] of ask("run", 0, [[...waiting.keys()]])) {
-      const one = waiting.get(number);
-      waiting.delete(number);
+    const came = ask("run", 0, [[...waiting.keys()], given.settled.splice(0)]);
+    if (!Array.isArray(came) || !came.every(Array.isArray)) broken("no list of promises");
+    for (const [which, held, value] of came) {
+      const one = waiting.get(which);
+      waiting.delete(which);
       held ? one?.resolve(value) : one?.reject(value);
     }
     seconds.setImmediate(() => this.step());
   },
-});
+};
 const open = new Set();
 globalThis.setTimeout = Object.assign((work, ms, ...args) => {
   pump.timers += 1;
@@ -103,7 +104,7 @@ async function one(number, body) {
     await turn();
   }
   strays.length = 0;
-  const text = [output.join("\n").slice(-1000), words, ...notes].filter(Boolean).join("\n");
+  const text = [output.join("\n").slice(-1000), words].filter(Boolean).join("\n");
   tell("end", { number, verdict, output: verdict === "pass" ? "" : text.slice(-2000) });
 }
 
@@ -120,7 +121,9 @@ function requireFor(name) {
   if (/^(\.{0,2}\/)*solution(\.[cm]?js)?$/.test(name)) return solution;
   if (name === "node:test" || name === "test") return nodeTest;
   if (name === "@jest/globals" || name === "vitest" || name === "mocha" || name === "chai") throw new Error(`${name} is not there: write the tests with node:test and node:assert`);
-  return require(name);
+  const made = require(name);
+  noteBuiltin(made, `${name.replace(/^node:/, "")}:`);
+  return made;
 }
 
 // Imports become requires, so that one kind of text is run.

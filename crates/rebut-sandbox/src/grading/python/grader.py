@@ -1,8 +1,7 @@
 """The process of the tests: lists them, runs them against stand-ins for the code, and tells the host how each one went."""
 
-import ast, doctest, linecache, re, unittest
+import ast, doctest, importlib, re, unittest
 
-STRICT = True
 NAMED = "/in/tests.py"
 
 
@@ -173,18 +172,7 @@ def main():
     host = Host(wire)
     host.begin()
 
-    class Tests(Peer):
-        def broken(self, why):
-            host.say("broken", why=why)
-            # The host ends this process now; nothing after a broken answer may be told as a result.
-            wire.receive()
-            os._exit(1)
-
-    PEER = Tests(wire)
-    SERVICES["input"] = lambda peer, prompt: builtins.input(prompt)
-    SERVICES["stdin"] = lambda peer, name, *args: getattr(sys.stdin, name)(*args)
-    SERVICES["copy"] = lambda peer, thing: __import__("copy").copy(thing)
-    SERVICES["deepcopy"] = lambda peer, thing: __import__("copy").deepcopy(thing)
+    PEER = Tests(wire, host)
     local_stand_ins()
     with open(NAMED, encoding="utf-8") as file:
         text = file.read()
