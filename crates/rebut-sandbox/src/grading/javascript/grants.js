@@ -44,14 +44,16 @@ function grant(thing, ways) {
 }
 
 const isNative = (value) => /\{\s*\[native code\]\s*\}\s*$/.test(Function.prototype.toString.call(value));
-// A function that the text of the tests made.
-const isOfTests = (value) => typeof value === "function" && !builtins.has(value) && !standsFor.has(value) && (!isNative(value) || mocks.has(value) || /^bound /.test(value.name));
+// A function that the text of the tests made, or that JavaScript made for it: bound to something, or to settle a promise.
+const isMade = (value) => mocks.has(value) || /^bound /.test(value.name) || (value.name === "" && value.length <= 1);
+const isOfTests = (value) => typeof value === "function" && !builtins.has(value) && !standsFor.has(value) && (!isNative(value) || isMade(value));
 const isClass = (value) => typeof value === "function" && /^class\b/.test(Function.prototype.toString.call(value));
 
 // Classes of the tests above an object, the nearest first; nothing where one of them is neither theirs nor known to do no harm.
-function chainOf(value) {
+const chainOf = (value) => chainFrom(Object.getPrototypeOf(value));
+function chainFrom(start) {
   const found = [];
-  for (let proto = Object.getPrototypeOf(value); proto !== null && proto !== Object.prototype; proto = Object.getPrototypeOf(proto)) {
+  for (let proto = start; proto !== null && proto !== Object.prototype; proto = Object.getPrototypeOf(proto)) {
     const isKnown = builtins.get(proto.constructor) === "events:" || builtins.get(proto.constructor) === "events:.EventEmitter";
     if (!isKnown && !isOfTests(proto.constructor)) return null;
     found.push([proto, isKnown]);
@@ -82,7 +84,7 @@ function attributesOf(thing) {
   const found = new Map();
   for (const key of Object.keys(thing)) {
     const held = Reflect.getOwnPropertyDescriptor(thing, key);
-    if (held !== undefined && "value" in held) found.set(key, [held.value, isContainer(held.value) ? snapshot(held.value) : null]);
+    if (held !== undefined && "value" in held && !key.startsWith("_")) found.set(key, [held.value, isContainer(held.value) ? snapshot(held.value) : null]);
   }
   return found;
 }
@@ -110,14 +112,14 @@ function other(pack) {
     pack.telling.add(mark);
     const parent = Object.getPrototypeOf(kind);
     const isParent = typeof parent === "function" && parent !== Function.prototype && (isOfTests(parent) || ERRORS.get(parent.name) === parent);
-    const rows = isError ? [] : waysOf(chainOf(kind.prototype) === null ? [] : [[kind.prototype, false], ...chainOf(kind.prototype)]);
+    const rows = isError ? [] : waysOf(chainFrom(kind.prototype) ?? []);
     return [which, String(kind.name), isParent ? classOf(parent, false) : isError ? "Error" : null, rows.map(([name, how]) => [name, how]), toCall];
   };
   const callable = (value) => {
     const name = builtins.get(value);
     if (name) return ["bn", name];
     if (!isOfTests(value)) ungiven(value.name || "a function that is not the tests' own");
-    if (isClass(value)) return value.prototype instanceof Error || chainOf(value.prototype) !== null ? ["k", classOf(value, true)] : ungiven(value.name);
+    if (isClass(value)) return value.prototype instanceof Error || chainFrom(value.prototype) !== null ? ["k", classOf(value, true)] : ungiven(value.name);
     return ["fn", grant(value, [(self, ...args) => Reflect.apply(value, self, args)]), String(value.name ?? ""), Number(value.length) || 0, isAsync(value)];
   };
   const object = (value) => {
@@ -185,9 +187,14 @@ const given = {
   },
 };
 
+// Assertions that did not hold in what the code called, and that it has not handed on.
+const swallowed = [];
+
 // Does what the code asks and answers. It can ask for one thing: a call of what was granted. Anything else ends the conversation.
 function serve(message) {
   let what, args, before;
+  // What the code hands over here was not asked for by the maker of anything.
+  const maker = making.splice(0);
   try {
     const unpack = unpacker([]);
     const [op, target, data] = list(message.q);
@@ -201,12 +208,11 @@ function serve(message) {
   } catch (error) {
     return broken(`a request that cannot be granted (${error.message})`);
   }
-  // What the code hands over here was not asked for by the maker of anything.
-  const maker = making.splice(0);
   let answer;
   try {
     answer = answerWith("r", what(...args), before);
   } catch (error) {
+    if (error instanceof assert.AssertionError) swallowed.push(error);
     answer = answerWith("x", error, before);
   } finally {
     making.push(...maker);

@@ -4,6 +4,7 @@ const given = new Map();
 const numbers = new Map();
 const told = new Set();
 const printed = [];
+const handedOn = (error) => error;
 
 function numberOf(thing) {
   if (!numbers.has(thing)) {

@@ -2,6 +2,11 @@
 //
 // The code sends numbers of its own objects, and numbers of what the tests gave it. Nothing it sends is looked up anywhere but in our own tables.
 
+const handedOn = (error) => {
+  if (swallowed.includes(error)) swallowed.splice(swallowed.indexOf(error), 1);
+  return error;
+};
+
 const grantOf = (which) => {
   const found = granted.get(number(which));
   if (found === undefined) throw new TypeError("a number that was not given");
@@ -13,19 +18,21 @@ function readRecords(rows, unpack) {
   for (const [which, pairs, removed] of list(rows)) {
     const grant = grantOf(which);
     if (grant.was === null) throw new TypeError("an object without attributes");
-    const values = list(pairs).map(([name, value]) => [text(name), unpack(value)]);
-    for (const [name, value] of values) setAttribute(grant, name, value);
+    const values = list(pairs).map(([name, value, isSame]) => [text(name), unpack(value), isSame === true]);
+    for (const [name, value, isSame] of values) setAttribute(grant, name, value, isSame);
     for (const name of list(removed)) if (Object.hasOwn(grant.thing, text(name)) && grant.names.has(name)) Reflect.deleteProperty(grant.thing, name);
     grant.was = attributesOf(grant.thing);
   }
 }
 
 // An attribute that we showed, or a new one that means nothing to the class of the object; and never what can be called.
-function setAttribute(grant, name, value) {
+function setAttribute(grant, name, value, isSame) {
   const held = Reflect.getOwnPropertyDescriptor(grant.thing, name);
   const inherited = held === undefined && name in grant.thing;
   const isCalled = typeof held?.value === "function" || (typeof value === "function" && ASKED.has(name));
   if (inherited || isCalled || ASKED.has(name) || (held !== undefined && !("value" in held && grant.names.has(name)))) throw new TypeError("an attribute that was not given");
+  // What is as before with another content stays what it is.
+  if (isSame && Array.isArray(held?.value) && Array.isArray(value) && grant.names.has(name)) return void Array.prototype.splice.apply(held.value, [0, held.value.length, ...value]);
   Reflect.defineProperty(grant.thing, name, { value, writable: true, enumerable: true, configurable: true });
 }
 

@@ -28,6 +28,10 @@ const primitive = (number, receiver) => (hint) => {
 };
 const decides = (key, receiver) => key === Symbol.toPrimitive && !trusted.has(receiver);
 
+const judges = (name, receiver) => {
+  if (JUDGING.has(name) && !trusted.has(receiver)) throw unlike(`an object of the code was asked \`${name}\`, which only plain data may answer`);
+};
+
 const traps = (number, type) => ({
   get(target, key, receiver) {
     if (decides(key, receiver)) return primitive(number, receiver);
@@ -36,9 +40,7 @@ const traps = (number, type) => ({
     const name = nameOf(key);
     if (name === undefined) return undefined;
     if (Object.hasOwn(target, key) && typeof target === "function") return target[key];
-    if (JUDGING.has(name) && !trusted.has(receiver)) {
-      throw unlike(`an object of the code was asked \`${name}\`, which only plain data may answer`);
-    }
+    judges(name, receiver);
     return ask("get", number, [name]);
   },
   set: (target, key, value) => nameOf(key) === undefined || ask("set", number, [nameOf(key), value]) || true,
@@ -85,6 +87,7 @@ function functionFor(number, name, length, isAsyncThere) {
     get(target, key, receiver) {
       if (decides(key, receiver)) return primitive(number, receiver);
       if (key in Function.prototype || key === "prototype") return Reflect.get(target, key, receiver);
+      judges(nameOf(key), receiver);
       return nameOf(key) === undefined ? undefined : ask("get", number, [nameOf(key)]);
     },
   });
@@ -113,6 +116,7 @@ function makeClass(number, name, parent, length) {
     get(target, key, receiver) {
       if (decides(key, receiver)) return primitive(number, receiver);
       if (key === "prototype" || key === "name" || key === "length" || key === Symbol.hasInstance) return Reflect.get(target, key);
+      judges(nameOf(key), receiver);
       return nameOf(key) === undefined ? undefined : ask("get", number, [nameOf(key)]);
     },
     construct: (target, args) => askAsMaker("new", number, args),

@@ -88,7 +88,7 @@ const asserts = {
         try {
           await prepare(part);
         } catch (error) {
-          unprepared = ["error", `the statement in line ${part.line} failed before it: ${error?.stackThere ?? error?.stack ?? error}`];
+          unprepared = ["error", `the statement in line ${part.line} failed before it: ${wordsOf(error)}`];
           untold = { name: called(part), verdict: judge(error), output: wordsOf(error) };
         }
       }

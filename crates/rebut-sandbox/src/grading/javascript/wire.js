@@ -89,7 +89,7 @@ function take(message, pack) {
   } catch (error) {
     return broken(`an answer that cannot be read (${error.message})`);
   }
-  if (failed) throw value;
+  if (failed) throw handedOn(value);
   return value;
 }
 

@@ -80,7 +80,15 @@ class Taker(Unpacker):
         if base is not None:
             self.values[which] = note(TYPES[base].__new__(kind, self(content)), which)
             return self.values[which]
-        return self.peer.stand_in(which, lambda: note(object.__new__(kind), which))
+        return self.peer.stand_in(which, lambda: self.made_again(note(object.__new__(kind), which), which))
+
+    def made_again(self, made, which):
+        """Nobody held it for a moment, which the tests have not heard of yet: its attributes are what they were."""
+        if which in self.peer.held:
+            was = self.peer.held[which][1]
+            vars(made).update((name, value) for name, (value, _) in was.items())
+            self.peer.held[which] = weakref.ref(made), was
+        return made
 
     def class_of(self, data):
         if type(data) is str:
@@ -91,9 +99,9 @@ class Taker(Unpacker):
             return self(data)
         which = data[0]
         if len(data) > 1 and (which not in self.peer.classes or data[4]):
-            _, name, bases, rows, may_be_called, members = data
+            _, name, bases, rows, may_be_called, members, plain = data
             if which not in self.peer.classes:
-                self.peer.classes[which] = note(self.make_class(name, [self.class_of(base) for base in bases], rows), which)
+                self.peer.classes[which] = note(self.make_class(name, [self.class_of(base) for base in bases], rows, plain), which)
             made = self.peer.classes[which]
             if may_be_called and not issubclass(made, BaseException):
                 made._may_be_called = True
@@ -101,7 +109,7 @@ class Taker(Unpacker):
                 setattr(made, name, self(member))
         return self.peer.classes[which]
 
-    def make_class(self, name, bases, rows):
+    def make_class(self, name, bases, rows, plain):
         held, kinds = {"__module__": "tests"}, {}
         for place, (method, how) in enumerate(rows):
             kinds.setdefault(method, {})[how] = calling(place)
@@ -109,10 +117,13 @@ class Taker(Unpacker):
             held[method] = found["call"] if "call" in found else property(found.get("get"), found.get("set"))
         if any(issubclass(base, BaseException) for base in bases):
             return type(name, tuple(bases), {"__module__": "tests"})
+        above = [base for base in bases if isinstance(base, GivenClass)] or [Given]
+        if plain is not None and not any(issubclass(base, TYPES[plain]) for base in above):
+            above.append(TYPES[plain])
         try:
-            return GivenClass(name, tuple(base for base in bases if isinstance(base, GivenClass)) or (Given,), held)
+            return GivenClass(name, tuple(above), held)
         except TypeError:
-            return GivenClass(name, (Given,), held)
+            return GivenClass(name, (Given, *above[1:]) if plain else (Given,), held)
 
     def exception(self, kind, args, words, which):
         kind, args = self.class_of(kind), [self(a) for a in args]

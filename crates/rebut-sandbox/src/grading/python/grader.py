@@ -41,11 +41,14 @@ class Run:
         """Runs one test: `body` returns nothing, or why it is no pass as (verdict, words)."""
         self.host.say("begin", number=number)
         NOTES.clear()
+        PEER.failed.clear()
         printed = io.StringIO()
         verdict, words = "pass", ""
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
                 verdict, words = body() or ("pass", "")
+            if verdict == "pass" and PEER.failed:
+                verdict, words = "fail", "the code caught this and went on:\n" + told(PEER.failed[0])
         except Broken:
             raise
         except BaseException as error:
@@ -142,7 +145,12 @@ def genuine(name, came):
         return None if name in MODULES else PEER_OWN
     with contextlib.suppress(ImportError, AttributeError):
         made = importlib.import_module(module)
-        return made if inner is None else getattr(made, inner)
+        if inner is None:
+            return made
+        # One of the names that the module offers to everybody; what it has imported itself is not among them.
+        offered = getattr(made, "__all__", None) or [name for name in vars(made) if not name.startswith("_")]
+        found = vars(made)[inner] if inner in offered and inner in vars(made) else PEER_OWN
+        return PEER_OWN if isinstance(found, types.ModuleType) else found
     return None
 
 
@@ -163,11 +171,22 @@ def local_stand_ins():
         setattr(dataclasses, name, apart)
 
 
+def hide_memory():
+    """Nobody of the same user may look into this process. The cell has no way to it either; a Python without ctypes has that only."""
+    with contextlib.suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+
+
 def main():
     global PEER
     wire = Wire(os.dup(0), os.dup(1))
-    os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+    nothing = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(nothing, 0)
     os.dup2(2, 1)
+    os.closerange(nothing, 1024)
+    hide_memory()
     sys.dont_write_bytecode = True
     host = Host(wire)
     host.begin()

@@ -53,8 +53,12 @@ class Grant:
             return True
         return any(v is not then[n][0] or (then[n][1] is not None and changed(v, then[n][1])) for n, v in now.items())
 
-    def set(self, name, value):
+    def set(self, name, value, is_same):
         self._check(name)
+        now = own_attributes(self.thing).get(name)
+        if is_same and type(now) is type(value) and type(now) in (list, dict, set):
+            now.clear()
+            return now.extend(value) if type(now) is list else now.update(value)
         if callable(own_attributes(self.thing).get(name)) or (is_mock(self.thing) and stands_for(value) is not None):
             raise ValueError("what can be called is not replaced by the code: %.40r" % name)
         if name in self.slots:
@@ -132,6 +136,8 @@ class Giver(Packer):
             return ["m", which]
         if isinstance(value, BaseException):
             return self.exception(value)
+        if isinstance(value, (types.TracebackType, types.FrameType)):
+            return None
         if isinstance(value, type):
             return ["k", self.class_of(value, True)]
         if kind in (io.StringIO, io.BytesIO):
@@ -152,7 +158,7 @@ class Giver(Packer):
             return ["ait", self.peer.grant(value, (lambda: PEER.run(value.__anext__()),))]
         if inspect.iscoroutine(value):
             return ["aw", self.peer.grant(value, (lambda: PEER.run(value),))]
-        if is_mock(value):
+        if is_mock(value) or kind is types.SimpleNamespace:
             return self.record(value, kind, None)
         if not is_of_tests(kind):
             return None
@@ -236,7 +242,8 @@ class Giver(Packer):
         bases = [self.class_of(base, False) for base in kind.__bases__ if is_of_tests(base) or issubclass(base, BaseException)]
         rows = ways_of(kind)[0]
         members = [[name, self(member)] for name, member in kind.__members__.items()] if to_call and issubclass(kind, enum.Enum) else []
-        return [which, kind.__name__, bases, [[name, how] for name, how, _ in rows], bool(to_call), members]
+        plain = next((base.__name__ for base in PLAIN if issubclass(kind, base)), None)
+        return [which, kind.__name__, bases, [[name, how] for name, how, _ in rows], bool(to_call), members, plain]
 
     def exception(self, value):
         """An exception of the tests on its way through the code. What an assertion says is not for the code to read."""
@@ -329,6 +336,8 @@ class Tests(Peer):
         super().__init__(wire)
         self.host = host
         self.classes = {}
+        # Assertions that did not hold in what the code called, and that it has not handed on.
+        self.failed = []
         self.granted, self.numbers, self.told, self.told_classes, self.last = {}, {}, set(), set(), 0
 
     def grant(self, thing, ways, slots=()):
@@ -359,6 +368,7 @@ class Tests(Peer):
                 stream.write(answer[key])
 
     def meant(self, raised, op):
+        self.failed = [error for error in self.failed if error is not raised]
         if isinstance(raised, (StopIteration, StopAsyncIteration)) and op not in ENDING:
             # It would quietly end a loop of the tests, such as that of `map`.
             other = RuntimeError("the code raised %s" % type(raised).__name__)
@@ -369,6 +379,8 @@ class Tests(Peer):
 
     def serve(self, request):
         """Does what the code asks and answers. What it may not ask for, or what cannot be read, ends the conversation."""
+        # What the code hands over here was not asked for by the maker of anything.
+        making, MAKING[:] = MAKING[:], []
         unpack = self.unpacker(self, [])
         try:
             op, target, args, kwargs = request["q"]
@@ -379,13 +391,13 @@ class Tests(Peer):
             self.forget_all(request)
         except Exception as error:
             self.broken("a request that cannot be granted (%s: %s)" % (type(error).__name__, error))
-        # What the code hands over here was not asked for by the maker of anything.
-        making, MAKING[:] = MAKING[:], []
         try:
             answer, pack = self.answer("r", what(*args, **kwargs), before)
         except Broken:
             raise
         except BaseException as error:
+            if is_verdict(type(error)):
+                self.failed.append(error)
             answer, pack = self.answer("x", error, before)
         finally:
             MAKING[:] = making

@@ -14,8 +14,8 @@ class Reader(Unpacker):
         """Attributes that the code changed in objects the tests gave it."""
         for which, attributes, removed in rows:
             grant = self.peer.granted[number(which)]
-            for name, value in attributes:
-                grant.set(text(name), self(value))
+            for name, value, is_same in attributes:
+                grant.set(text(name), self(value), is_same is True)
             for name in removed:
                 grant.remove(text(name))
             grant.has_changed(grant.attributes())

@@ -10,7 +10,7 @@ OTHERS = "getitem setitem delitem missing call enter exit aenter aexit aiter ane
 ORDER = "lt le gt ge".split()
 BINARY = [p + n for n in ARITHMETIC for p in ("", "r")] + ORDER + ["contains"]
 SPECIALS = ["__%s__" % n for n in UNARY + OTHERS + BINARY + ["i" + n for n in ARITHMETIC]]
-JUDGING = {"__%s__" % n for n in BINARY}
+JUDGING = {"__%s__" % n for n in [*BINARY, *("i" + n for n in ARITHMETIC)]}
 # What a plain value's own methods decide when they are given the expected value.
 JUDGING_METHODS = {"startswith", "endswith", "issubset", "issuperset", "isdisjoint"}
 
@@ -155,6 +155,19 @@ class Handle:
         return PEER.ask("deepcopy", 0, self)
 
 
+LEAVING = ("__exit__", "__aexit__")
+
+
+def is_verdict(kind):
+    """Whether an exception says that a test does not hold: no object of the code swallows it."""
+    return issubclass(kind, AssertionError) or not issubclass(kind, Exception)
+
+
+async def kept(made):
+    await made
+    return False
+
+
 def forward(name, plain=None):
     """A special method that runs on the other side. With an expected value at hand only an object the tests made has a say."""
 
@@ -166,6 +179,8 @@ def forward(name, plain=None):
         if name in JUDGING and not trusted and not all(isinstance(a, Handle) for a in args):
             raise Unlike("an object of the code (%s) was to decide `%s` with plain data" % (type(self).__name__, name))
         made = PEER.ask(name, held["__rebut__"], *args, **kwargs)
+        if name in LEAVING and args and args[0] is not None and is_verdict(args[0]):
+            return kept(made) if name == "__aexit__" else False
         if trusted and name in JUDGING and type(made) is type(self):
             local(made)["__rebut_trusted__"] = True
         return made
