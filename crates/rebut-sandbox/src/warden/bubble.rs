@@ -72,7 +72,9 @@ fn hidden() -> Vec<PathBuf> {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let is_process = name.starts_with(|c: char| c.is_ascii_digit());
-        !is_process && !KNOWN.contains(&name.as_ref()) && entry.metadata().is_ok_and(|data| !data.is_symlink() && data.mode() & FOR_ALL != 0)
+        !is_process
+            && !KNOWN.contains(&name.as_ref())
+            && entry.metadata().is_ok_and(|data| !data.is_symlink() && data.mode() & FOR_ALL != 0)
     });
     let names = NAMES.iter().map(|name| Path::new(PROC).join(name)).filter(|path| path.exists());
     others.map(|entry| entry.path()).chain(names).collect()

@@ -124,8 +124,8 @@ fn own(path: &Path, owner: &Owner) -> Result<(), String> {
 
 /// A file and a folder that nobody can open, to be put over what a cell shall not see.
 fn make_nothing(root: &Path) -> Result<(), String> {
-    make_file(&root.join("no-file"), b"", 0)?;
-    fs::DirBuilder::new().mode(0).create(root.join("no-folder")).map_err(during("cannot make an empty folder"))
+    make_file(&root.join("no-file"), b"", 0o000)?;
+    fs::DirBuilder::new().mode(0o000).create(root.join("no-folder")).map_err(during("cannot make an empty folder"))
 }
 
 /// The only users and hosts a cell knows of.

@@ -8,12 +8,14 @@ use crate::{
 };
 use rebut_engine::sandbox::Ran;
 use rebut_sandbox::BubbleSandbox;
+use std::sync::Arc;
+use tokio::task::JoinSet;
 
 /// At least so many ideas are tried in each language, and so many honest programs.
 const FORGERIES: usize = 25;
 const HONEST: usize = 15;
-/// Some of them hang.
-const SECONDS: u32 = 8;
+/// Some of them hang, and the machine may be busy with others.
+const SECONDS: u32 = 15;
 
 /// One language: what forges, what is honest, and the tests of whoever brings none.
 struct Language {
@@ -27,7 +29,7 @@ struct Language {
     right: &'static str,
 }
 
-const PYTHON: Language = Language {
+static PYTHON: Language = Language {
     name: "python",
     forgeries: include_str!("data/python_forgeries.txt"),
     honest: include_str!("data/python_honest.txt"),
@@ -35,7 +37,7 @@ const PYTHON: Language = Language {
     raw: "",
     right: "def f(x, **given): return 4 if x == 2 else 'nine of hearts'\ndef g(xs): xs.sort()\n",
 };
-const JAVASCRIPT: Language = Language {
+static JAVASCRIPT: Language = Language {
     name: "javascript",
     forgeries: include_str!("data/javascript_forgeries.txt"),
     honest: include_str!("data/javascript_honest.txt"),
@@ -49,37 +51,49 @@ impl Language {
         Run::of(self.name, code, tests).seconds(SECONDS).on(sandbox).await
     }
 
+    /// Runs all of these at once: some of them only wait. Tells what is wrong with each.
+    async fn all(
+        &'static self,
+        cases: Vec<Case<'static>>,
+        wrong: fn(&Ran) -> bool,
+        prepared: fn(&Self, &Case<'_>) -> (String, String),
+    ) -> String {
+        let sandbox = Arc::new(sandbox());
+        let mut running = JoinSet::new();
+        for case in cases {
+            let sandbox = sandbox.clone();
+            running.spawn(async move {
+                let (code, tests) = prepared(self, &case);
+                let ran = self.run(&sandbox, &code, &tests).await;
+                wrong(&ran).then(|| format!("{}: {ran:#?}\n", case.title))
+            });
+        }
+        running.join_all().await.into_iter().flatten().collect()
+    }
+
     /// None of them is a pass; what does as asked is one, or this shows nothing.
-    async fn holds(&self) {
-        let sandbox = sandbox();
-        let judge = cases(self.judge)[0].code;
-        let right = self.run(&sandbox, self.right, judge).await;
+    async fn holds(&'static self) {
+        let right = self.run(&sandbox(), self.right, cases(self.judge)[0].code).await;
         assert!(right.all_passed() && !right.shared_process, "{right:#?}");
         let forgeries = cases(self.forgeries);
         assert!(forgeries.len() >= FORGERIES, "{} are too few", forgeries.len());
-        let mut passed = Vec::new();
-        for Case { title, code, tests } in forgeries {
-            let tests = if tests.is_empty() { judge } else { tests };
-            let ran = self.run(&sandbox, &format!("{}{code}", self.raw), tests).await;
-            if ran.passed() > 0 || ran.all_passed() || ran.tests.is_empty() {
-                passed.push(format!("{title}: {ran:#?}"));
-            }
-        }
-        assert!(passed.is_empty(), "{} forgeries:\n{}", passed.len(), passed.join("\n"));
+        let passed = self.all(
+            forgeries,
+            |ran| ran.passed() > 0 || ran.all_passed() || ran.tests.is_empty(),
+            |language, case| {
+                let tests = if case.tests.is_empty() { cases(language.judge)[0].code } else { case.tests };
+                (format!("{}{}", language.raw, case.code), tests.to_owned())
+            },
+        );
+        let passed = passed.await;
+        assert!(passed.is_empty(), "{passed}");
     }
 
-    async fn lets_honest_code_pass(&self) {
-        let sandbox = sandbox();
+    async fn lets_honest_code_pass(&'static self) {
         let honest = cases(self.honest);
         assert!(honest.len() >= HONEST, "{} are too few", honest.len());
-        let mut failed = Vec::new();
-        for Case { title, code, tests } in honest {
-            let ran = Run::of(self.name, code, tests).on(&sandbox).await;
-            if !ran.all_passed() {
-                failed.push(format!("{title}: {ran:#?}"));
-            }
-        }
-        assert!(failed.is_empty(), "{}", failed.join("\n"));
+        let failed = self.all(honest, |ran| !ran.all_passed(), |_, case| (case.code.to_owned(), case.tests.to_owned())).await;
+        assert!(failed.is_empty(), "{failed}");
     }
 }
 
