@@ -22,6 +22,8 @@ pub struct Spec {
     pub limits: Limits,
     /// Files below `/box` that are wanted afterwards.
     pub collect: Vec<String>,
+    /// Whether the program judges others: it can read nothing of `/proc`, and where root makes cells its user is none that runs code.
+    pub judges: bool,
 }
 
 /// One file that is put into a cell or taken out of it.

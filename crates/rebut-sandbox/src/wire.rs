@@ -26,6 +26,8 @@ pub(crate) struct Order {
     pub folders: Vec<PathBuf>,
     /// What is wanted afterwards.
     pub collect: Vec<String>,
+    /// Whether the program judges others.
+    pub judges: bool,
     /// Where bubblewrap is.
     pub bubblewrap: PathBuf,
     /// Whether it can forbid user namespaces inside.

@@ -117,6 +117,7 @@ async fn tell(warden: &mut Warden, shared: &Shared, spec: &Spec) -> io::Result<(
         writable: wire::entries(&spec.writable),
         folders: spec.folders.clone(),
         collect: spec.collect.clone(),
+        judges: spec.judges,
         bubblewrap: shared.bubblewrap.path.clone(),
         can_disable_userns: shared.bubblewrap.can_disable_userns,
         inner: shared.inner.program.clone(),

@@ -230,7 +230,7 @@ fn code_spec(kit: &Kit, tools: &Toolchain, job: &Job, time: &Time) -> Spec {
 
 fn tests_spec(kit: &Kit, tools: &Toolchain, tests: &Tests, time: &Time) -> Spec {
     let files = vec![Given::text(format!("grader{}", kit.ending), kit.grader), Given::text(kit.tests_file, tests.text.as_str())];
-    spec(kit, tools, "grader", files, time)
+    Spec { judges: true, ..spec(kit, tools, "grader", files, time) }
 }
 
 fn spec(kit: &Kit, tools: &Toolchain, program: &str, read_only: Vec<Given>, time: &Time) -> Spec {

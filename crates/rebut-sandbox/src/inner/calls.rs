@@ -6,6 +6,11 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
+/// Calls that tell how this machine's file systems are mounted. Their numbers are the same everywhere.
+const SYS_STATMOUNT: libc::c_long = 457;
+const SYS_LISTMOUNT: libc::c_long = 458;
+/// The first call that was added after this list was looked through (`open_tree_attr`). From here on no call is there, whatever it may do.
+const UNHEARD_OF: u32 = 467;
 /// Calls that fail as if the right to them were missing.
 const DENIED: &[libc::c_long] = &[
     libc::SYS_ptrace,
@@ -31,6 +36,8 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_fsmount,
     libc::SYS_fspick,
     libc::SYS_mount_setattr,
+    SYS_STATMOUNT,
+    SYS_LISTMOUNT,
     libc::SYS_pivot_root,
     libc::SYS_chroot,
     libc::SYS_setns,
@@ -116,11 +123,13 @@ fn filter(rules: Rules, error: libc::c_int) -> Result<BpfProgram, seccompiler::B
     SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(error.unsigned_abs()), arch)?.try_into()
 }
 
-/// Kills whoever uses the second set of numbers (x32) that some kernels have for the same calls.
+/// Kills whoever uses the second set of numbers (x32) that some kernels have for the same calls. Calls newer than the list are not there.
 fn other_numbers() -> BpfProgram {
     const LOAD_NUMBER: sock_filter = sock_filter { code: 0x20, jt: 0, jf: 0, k: 0 };
     const IF_OTHER: sock_filter = sock_filter { code: 0x35, jt: 0, jf: 1, k: 0x4000_0000 };
     const KILL: sock_filter = sock_filter { code: 0x06, jt: 0, jf: 0, k: 0x8000_0000 };
+    const IF_NEWER: sock_filter = sock_filter { code: 0x35, jt: 0, jf: 1, k: UNHEARD_OF };
+    const NOT_THERE: sock_filter = sock_filter { code: 0x06, jt: 0, jf: 0, k: 0x0005_0000 | libc::ENOSYS.unsigned_abs() };
     const ALLOW: sock_filter = sock_filter { code: 0x06, jt: 0, jf: 0, k: 0x7fff_0000 };
-    vec![LOAD_NUMBER, IF_OTHER, KILL, ALLOW]
+    vec![LOAD_NUMBER, IF_OTHER, KILL, IF_NEWER, NOT_THERE, ALLOW]
 }

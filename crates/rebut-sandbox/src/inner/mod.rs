@@ -45,6 +45,8 @@ fn run(orders: &str, report_to: &mut File) -> Result<(), String> {
     sys::close_on_exec_from(3).map_err(|error| format!("cannot close what was inherited: {error}"))?;
     // The program must not be able to look into its first process, which holds the way to report.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|error| format!("cannot hide the inner stage: {error}"))?;
+    // Opened now: of `/proc` nothing may be left to read.
+    let own = File::open("/proc/self/stat").map_err(|error| format!("cannot look at the inner stage: {error}"))?;
     giving_up::limits(&orders)?;
     giving_up::capabilities()?;
     giving_up::new_privileges()?;
@@ -53,7 +55,7 @@ fn run(orders: &str, report_to: &mut File) -> Result<(), String> {
     let child = start(&orders)?;
     say(report_to, &Reported::Started).map_err(|error| format!("cannot report: {error}"))?;
     let status = wait_for(&child).map_err(|error| format!("cannot wait for the program: {error}"))?;
-    let status = if status == KILLED && used_up(orders.limits.cpu_seconds()) { OUT_OF_TIME } else { status };
+    let status = if status == KILLED && used_up(own, orders.limits.cpu_seconds()) { OUT_OF_TIME } else { status };
     say(report_to, &Reported::Ended(status)).map_err(|error| format!("cannot report: {error}"))
 }
 
@@ -85,10 +87,10 @@ const KILLED: Status = Status::Signalled(libc::SIGKILL);
 /// How a program ends whose processor time is over, unless it ignores the signal and is killed for the same reason.
 const OUT_OF_TIME: Status = Status::Signalled(libc::SIGXCPU);
 
-/// Whether the program used that much processor time.
-fn used_up(seconds: u64) -> bool {
+/// Whether the program used that much processor time, by what the kernel says of its parent now.
+fn used_up(own: File, seconds: u64) -> bool {
     const OF_CHILDREN: std::ops::Range<usize> = 13..15;
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let stat = io::read_to_string(own).unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit_once(')').map(|(_, rest)| rest.split_ascii_whitespace().collect()).unwrap_or_default();
     let ticks: u64 = fields.get(OF_CHILDREN).into_iter().flatten().filter_map(|field| field.parse::<u64>().ok()).sum();
     ticks >= seconds.saturating_mul(rustix::param::clock_ticks_per_second())

@@ -4,6 +4,7 @@ use super::stage::Stage;
 use crate::wire::Order;
 use std::{
     ffi::OsString,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -13,14 +14,23 @@ pub(crate) const INNER: &str = "/.inner";
 const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 /// What of `/etc` programs need: no configuration of this machine, no names.
 const ETC: &[&str] = &["/etc/alternatives", "/etc/ld.so.cache"];
+/// Where the kernel shows processes and much else.
+const PROC: &str = "/proc";
 /// Folders a cell has besides.
-const OWN: &[&str] = &["/etc", "/proc", "/dev", "/in", "/box", "/tmp", INNER];
+const OWN: &[&str] = &["/etc", PROC, "/dev", "/in", "/box", "/tmp", INNER];
 /// The user in a cell.
 const ID: &str = "1000";
 
-/// All that can be read in a cell.
-pub(super) fn readable(folders: &[PathBuf]) -> Vec<PathBuf> {
-    let own = SYSTEM.iter().chain(OWN).map(PathBuf::from);
+/// All of `/proc` that is not of one process and that programs need. Whatever else a kernel shows there is of the machine, and hidden.
+const KNOWN: &[&str] = &["cpuinfo", "filesystems", "loadavg", "meminfo", "stat", "sys", "sysvipc", "uptime", "version"];
+/// What among that says which machine this is.
+const NAMES: &[&str] = &["sys/kernel/random/boot_id"];
+/// What everybody may read.
+const FOR_ALL: u32 = 0o004;
+
+/// All that can be read in a cell. One that judges needs nothing of `/proc`, where the memory of processes is.
+pub(super) fn readable(folders: &[PathBuf], judges: bool) -> Vec<PathBuf> {
+    let own = SYSTEM.iter().chain(OWN).filter(|path| !judges || **path != PROC).map(PathBuf::from);
     own.chain(folders.iter().cloned()).collect()
 }
 
@@ -37,7 +47,10 @@ pub(super) fn arguments(order: &Order, stage: &Stage) -> Vec<OsString> {
     all.bind("--ro-bind", &stage.root.join("etc/passwd"), Path::new("/etc/passwd"));
     all.bind("--ro-bind", &stage.root.join("etc/group"), Path::new("/etc/group"));
     all.bind("--ro-bind", &stage.root.join("etc/hosts"), Path::new("/etc/hosts"));
-    all.words(&["--proc", "/proc", "--dev", "/dev"]);
+    all.words(&["--proc", PROC, "--dev", "/dev"]);
+    // Where nothing of it can be read anyway, hiding parts would only take time.
+    let hidden = if order.judges { Vec::new() } else { hidden() };
+    hidden.iter().for_each(|path| all.bind("--ro-bind", &stage.root.join(if path.is_dir() { "no-folder" } else { "no-file" }), path));
     all.bind("--bind", &stage.root.join("scratch/shm"), Path::new("/dev/shm"));
     all.words(&["--remount-ro", "/dev"]);
     all.bind("--ro-bind", &stage.root.join("in"), Path::new("/in"));
@@ -50,6 +63,21 @@ pub(super) fn arguments(order: &Order, stage: &Stage) -> Vec<OsString> {
     all.bind("--ro-bind", &stage.root.join("inner"), Path::new(INNER));
     all.words(&["--remount-ro", "/", "--chdir", "/box"]);
     all.0
+}
+
+/// What of `/proc` everybody can read and no cell shall. Links lead to processes.
+fn hidden() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(PROC).into_iter().flatten().flatten();
+    let others = entries.filter(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let is_process = name.starts_with(|c: char| c.is_ascii_digit());
+        !is_process
+            && !KNOWN.contains(&name.as_ref())
+            && entry.metadata().is_ok_and(|data| !data.is_symlink() && data.mode() & FOR_ALL != 0)
+    });
+    let names = NAMES.iter().map(|name| Path::new(PROC).join(name)).filter(|path| path.exists());
+    others.map(|entry| entry.path()).chain(names).collect()
 }
 
 /// Whether a folder is there anyway.

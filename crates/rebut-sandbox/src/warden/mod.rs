@@ -30,6 +30,8 @@ use std::{
 
 /// Who a cell is when rebut runs as root: an id that no system gives to anybody.
 const NOBODY_ELSE: u32 = 65_411;
+/// The same for a cell whose program judges others: no process of the code is ever its user.
+const JUDGE: u32 = 65_412;
 /// The most descriptors that come with an order: three streams, and two for each of at most four control groups.
 const MOST_DESCRIPTORS: usize = 11;
 
@@ -68,7 +70,7 @@ fn run(control: &mut UnixStream) -> Result<(), String> {
     let writable = wire::read_files(control, &order.writable).map_err(during("cannot read the files"))?;
     let mut streams = Streams::sort(descriptors, order.groups)?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
-    let owner = Owner::choose()?;
+    let owner = Owner::choose(order.judges)?;
     let stage = stage::build(&order, &owner, &read_only, &writable)?;
     become_owner(&owner)?;
     set_child_subreaper(Some(rustix::process::getpid())).map_err(during("cannot adopt orphans"))?;
@@ -92,11 +94,12 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    fn choose() -> Result<Self, String> {
+    fn choose(judges: bool) -> Result<Self, String> {
         let own = geteuid();
+        let id = if judges { JUDGE } else { NOBODY_ELSE };
         let (users, groups) = (read("uid_map"), read("gid_map"));
-        if own.is_root() && [&users, &groups].iter().all(|map| outside(map, NOBODY_ELSE).is_some()) {
-            return Ok(Self { id: NOBODY_ELSE, is_dropped: true });
+        if own.is_root() && [&users, &groups].iter().all(|map| outside(map, id).is_some()) {
+            return Ok(Self { id, is_dropped: true });
         }
         // Root of a user namespace without such an id stays who it is if it is an ordinary user outside, and never if it is root there too.
         if own.is_root() && outside(&users, 0).is_none_or(|id| id == 0) {
@@ -198,7 +201,7 @@ fn start(order: &Order, stage: &stage::Stage, streams: Option<[OwnedFd; 3]>, rep
         env: order.env.clone(),
         limits: order.limits.clone(),
         processes_by_rlimit: order.processes_by_rlimit,
-        readable: bubble::readable(&order.folders),
+        readable: bubble::readable(&order.folders, order.judges),
     };
     let orders_from = in_memory(&serde_json::to_vec(&orders).map_err(during("cannot write the orders"))?)
         .map_err(during("cannot keep the orders in memory"))?;

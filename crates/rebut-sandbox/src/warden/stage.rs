@@ -48,6 +48,7 @@ pub(super) fn build(order: &Order, owner: &Owner, read_only: &[Given], writable:
     make_file(&root.join("inner"), b"", 0o755)?;
     bind(&inner, &root.join("inner"))?;
     make_etc(&root)?;
+    make_nothing(&root)?;
     make_folder(&root.join("in"))?;
     read_only.iter().try_for_each(|file| give(&root.join("in"), file, None))?;
     let scratch = root.join("scratch");
@@ -119,6 +120,12 @@ fn own(path: &Path, owner: &Owner) -> Result<(), String> {
         return Ok(());
     }
     chown(path, Some(Uid::from_raw(owner.id)), Some(Gid::from_raw(owner.id))).map_err(during("cannot give a folder away"))
+}
+
+/// A file and a folder that nobody can open, to be put over what a cell shall not see.
+fn make_nothing(root: &Path) -> Result<(), String> {
+    make_file(&root.join("no-file"), b"", 0o000)?;
+    fs::DirBuilder::new().mode(0o000).create(root.join("no-folder")).map_err(during("cannot make an empty folder"))
 }
 
 /// The only users and hosts a cell knows of.

@@ -3,6 +3,7 @@
 
 mod abuse;
 mod canary;
+mod forgeries;
 mod grading;
 mod languages;
 mod many;

@@ -1,15 +1,11 @@
-// Stand-ins: what one process holds for an object, a function, a class or a promise of the other.
+// Stand-ins: what the process of the tests holds for an object, a function, a class or a promise of the code. Their operations run over there.
+//
+// None of them decides a comparison that is given the expected value, unless the tests made it themselves.
 
-// The same thing over there is the same stand-in here, as long as somebody holds it.
-function standIn(number, make) {
-  const held = known.get(number)?.deref();
-  if (held !== undefined) return held;
-  const made = make();
-  standsFor.set(made, number);
-  known.set(number, new WeakRef(made));
-  gone.register(made, number);
-  return made;
-}
+const JUDGING = new Set(["includes", "startsWith", "endsWith", "has", "equals", "isEqual", "every", "some", "localeCompare", "isSubsetOf", "isSupersetOf", "isDisjointFrom"]);
+const classes = new Map();
+const trusted = new WeakSet();
+const making = [];
 
 const askAsMaker = (op, number, args) => {
   making.push(number);
@@ -30,7 +26,11 @@ const primitive = (number, receiver) => (hint) => {
   const own = ask("get", number, ["@@toPrimitive"]);
   return String(own ? Reflect.apply(own, receiver, ["string"]) : Reflect.apply(ask("get", number, ["toString"]), receiver, []));
 };
-const decides = (key, receiver) => STRICT && key === Symbol.toPrimitive && !trusted.has(receiver);
+const decides = (key, receiver) => key === Symbol.toPrimitive && !trusted.has(receiver);
+
+const judges = (name, receiver) => {
+  if (JUDGING.has(name) && !trusted.has(receiver)) throw unlike(`an object of the code was asked \`${name}\`, which only plain data may answer`);
+};
 
 const traps = (number, type) => ({
   get(target, key, receiver) {
@@ -40,9 +40,7 @@ const traps = (number, type) => ({
     const name = nameOf(key);
     if (name === undefined) return undefined;
     if (Object.hasOwn(target, key) && typeof target === "function") return target[key];
-    if (STRICT && JUDGING.has(name) && !trusted.has(receiver)) {
-      throw unlike(`an object of the code was asked \`${name}\`, which only plain data may answer`);
-    }
+    judges(name, receiver);
     return ask("get", number, [name]);
   },
   set: (target, key, value) => nameOf(key) === undefined || ask("set", number, [nameOf(key), value]) || true,
@@ -89,6 +87,7 @@ function functionFor(number, name, length, isAsyncThere) {
     get(target, key, receiver) {
       if (decides(key, receiver)) return primitive(number, receiver);
       if (key in Function.prototype || key === "prototype") return Reflect.get(target, key, receiver);
+      judges(nameOf(key), receiver);
       return nameOf(key) === undefined ? undefined : ask("get", number, [nameOf(key)]);
     },
   });
@@ -96,18 +95,6 @@ function functionFor(number, name, length, isAsyncThere) {
 
 // The module of the code and the like are no receivers that mean anything over there.
 const receiverOf = (held) => (held === undefined || held === null || standsFor.has(held) ? held : undefined);
-
-function classFor(data) {
-  if (data === null || data === undefined) return null;
-  if (typeof data === "string") return ERRORS[data];
-  if (data[0] === "m") return given.get(data[1]);
-  const [number, name, parent, length] = data;
-  if (!classes.has(number)) {
-    if (name === undefined) throw new TypeError("a class nobody described");
-    classes.set(number, makeClass(number, String(name), classFor(parent), length));
-  }
-  return classes.get(number);
-}
 
 function makeClass(number, name, parent, length) {
   const made = {
@@ -129,6 +116,7 @@ function makeClass(number, name, parent, length) {
     get(target, key, receiver) {
       if (decides(key, receiver)) return primitive(number, receiver);
       if (key === "prototype" || key === "name" || key === "length" || key === Symbol.hasInstance) return Reflect.get(target, key);
+      judges(nameOf(key), receiver);
       return nameOf(key) === undefined ? undefined : ask("get", number, [nameOf(key)]);
     },
     construct: (target, args) => askAsMaker("new", number, args),
@@ -140,11 +128,3 @@ function makeClass(number, name, parent, length) {
   return proxy;
 }
 
-const waiting = new Map();
-function promised(number) {
-  return standIn(number, () => {
-    const made = new Promise((resolve, reject) => waiting.set(number, { resolve, reject }));
-    services.pump?.start();
-    return made;
-  });
-}

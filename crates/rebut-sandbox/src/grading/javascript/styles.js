@@ -88,7 +88,7 @@ const asserts = {
         try {
           await prepare(part);
         } catch (error) {
-          unprepared = ["error", `the statement in line ${part.line} failed before it: ${error?.stackThere ?? error?.stack ?? error}`];
+          unprepared = ["error", `the statement in line ${part.line} failed before it: ${wordsOf(error)}`];
           untold = { name: called(part), verdict: judge(error), output: wordsOf(error) };
         }
       }
@@ -239,6 +239,20 @@ const program = {
     });
   },
 };
+
+// What is the runner's own is nothing the tests can give away; where JavaScript has the same, the code finds that.
+for (const own of [requireFor, defaultOf, nodeTest, test, describe, Context]) noteBuiltin(own, null);
+for (const name of ["setTimeout", "clearTimeout"]) builtins.set(globalThis[name], name);
+for (const how of ["log", "info", "warn", "error", "debug"]) builtins.set(console[how], `console.${how}`);
+const tracker = nodeTest.mock.constructor.prototype;
+for (const name of ["fn", "method", "getter", "setter"]) {
+  const real = tracker[name];
+  tracker[name] = function (...args) {
+    const made = Reflect.apply(real, this, args);
+    mocks.add(made);
+    return made;
+  };
+}
 
 const styles = { asserts, "node-test": nodeTestStyle, program };
 

@@ -1,8 +1,7 @@
-// Values made data and data made values, for both processes.
+// Values made data and data made values, for both processes. What is no data each side has its own way for: `other`.
 
 function packer() {
   const filled = [];
-  const telling = new Set();
   const pack = (value) => {
     switch (typeof value) {
       case "string":
@@ -16,12 +15,12 @@ function packer() {
         if (Object.is(value, -0)) return ["f", "-0"];
         return Number.isFinite(value) ? value : ["f", String(value)];
       case "symbol":
-        return nameOf(value) ? ["y", nameOf(value)] : ["h", numberOf(value), null, "symbol"];
+        return nameOf(value) ? ["y", nameOf(value)] : own.symbol(value);
     }
     if (value === null) return null;
     if (standsFor.has(value)) return ["m", standsFor.get(value)];
-    if (typeof value === "function") return callable(value);
-    return plainKind(value) ? container(value) : object(value);
+    if (typeof value === "function") return own.callable(value);
+    return plainKind(value) ? container(value) : own.object(value);
   };
   const container = (value) => {
     const seen = filled.indexOf(value);
@@ -42,34 +41,10 @@ function packer() {
     const pairs = Object.keys(value).map((key) => [key, pack(value[key])]);
     return ["o", pairs, Object.getPrototypeOf(value) === null];
   };
-  const object = (value) => {
-    if (value instanceof Error) return failure(value);
-    if (value instanceof Promise) return ["p", numberOf(value)];
-    if (value instanceof Number || value instanceof String || value instanceof Boolean) return pack(value.valueOf());
-    const base = [Array, Map, Set].find((kind) => value instanceof kind);
-    return ["h", numberOf(value), classOf(value.constructor), base ? "filled" : "object", base ? container(value) : null];
-  };
-  const callable = (value) => {
-    const isClass = /^class\b/.test(Function.prototype.toString.call(value));
-    if (isClass) return ["k", classOf(value)];
-    return ["fn", numberOf(value), String(value.name ?? ""), Number(value.length) || 0, isAsync(value)];
-  };
-  const classOf = (kind) => {
-    if (typeof kind !== "function" || kind === Object || kind === Function) return null;
-    if (ERRORS[kind.name] === kind) return kind.name;
-    if (standsFor.has(kind)) return ["m", standsFor.get(kind)];
-    const number = numberOf(kind);
-    if (told.has(number) || telling.has(number)) return [number];
-    telling.add(number);
-    const parent = Object.getPrototypeOf(kind);
-    return [number, String(kind.name), typeof parent === "function" && parent !== Function.prototype ? classOf(parent) : null, Number(kind.length) || 0];
-  };
-  const failure = (value) => {
-    const extra = Object.keys(value).filter((key) => key !== "stack").map((key) => [key, pack(value[key])]);
-    const cause = "cause" in value ? [pack(value.cause)] : [];
-    return ["e", classOf(value.constructor), String(value.name), String(value.message), String(value.stack ?? "").slice(0, 1500), extra, cause, numberOf(value)];
-  };
-  return Object.assign(pack, { filled, telling, content });
+  const made = Object.assign(pack, { filled, container, content, fresh: new Map(), telling: new Set() });
+  const own = other(made);
+  made.records = own.records;
+  return made;
 }
 
 const isAsync = (value) => value.constructor?.name === "AsyncFunction";
@@ -79,19 +54,34 @@ function plainKind(value) {
   const proto = Object.getPrototypeOf(value);
   if (proto === null || proto === Object.prototype) return !(Symbol.iterator in value) && !Object.values(value).some((held) => typeof held === "function");
   const plain = [Array, Map, Set, Date, RegExp].some((kind) => proto === kind.prototype);
-  return plain || (ArrayBuffer.isView(value) && (Buffer.isBuffer(value) || ARRAYS[value.constructor?.name]?.prototype === proto));
+  return plain || (ArrayBuffer.isView(value) && (Buffer.isBuffer(value) || ARRAYS.get(value.constructor?.name)?.prototype === proto));
 }
 
+const kindOf = (held) => (Array.isArray(held) ? "l" : held instanceof Map ? "M" : held instanceof Set ? "S" : ArrayBuffer.isView(held) ? "T" : "o");
+// Names by which JavaScript itself asks an object what it is as plain data. No function of the other side stands there.
+const ASKED = new Set([...Object.getOwnPropertyNames(Object.prototype), "then", "toJSON"]);
+
 function refill(held, content, unpack) {
-  const [tag, data, bytes] = content;
-  if (tag === "l") held.splice(0, held.length, ...data.map(unpack));
-  else if (tag === "T") held.set(read.T(unpack, data, bytes, true));
-  else if (tag === "M" || tag === "S") {
-    held.clear();
-    for (const item of data) tag === "M" ? held.set(unpack(item[0]), unpack(item[1])) : held.add(unpack(item));
-  } else if (tag === "o") {
+  const [tag, data, bytes] = list(content);
+  if (tag !== kindOf(held)) throw new TypeError("another kind of content");
+  if (tag === "l") {
+    const items = data.map(unpack);
+    held.length = 0;
+    for (const item of items) Array.prototype.push.call(held, item);
+  } else if (tag === "T") Object.getPrototypeOf(Uint8Array).prototype.set.call(held, bytesOf(data, bytes));
+  else if (tag === "M") {
+    const items = data.map(([key, value]) => [unpack(key), unpack(value)]);
+    Map.prototype.clear.call(held);
+    for (const [key, value] of items) Map.prototype.set.call(held, key, value);
+  } else if (tag === "S") {
+    const items = data.map(unpack);
+    Set.prototype.clear.call(held);
+    for (const item of items) Set.prototype.add.call(held, item);
+  } else {
+    const pairs = data.map(([key, value]) => [text(key), unpack(value)]);
+    if (pairs.some(([key, value]) => typeof value === "function" && ASKED.has(key))) throw new TypeError("a function in place of data");
     for (const key of Object.keys(held)) delete held[key];
-    for (const [key, value] of data) define(held, key, unpack(value));
+    for (const [key, value] of pairs) define(held, key, value);
   }
   return held;
 }
@@ -106,8 +96,9 @@ function unpacker(before) {
       return data;
     }
     const [tag, ...rest] = data;
-    if (!Object.hasOwn(read, tag)) throw new TypeError(`no such kind of value: ${tag}`);
-    return read[tag](unpack, ...rest);
+    const how = read.get(tag);
+    if (how === undefined) throw new TypeError(`no such kind of value: ${tag}`);
+    return how(unpack, ...rest);
   };
   const fill = (empty, content) => {
     filled.push(empty);
@@ -116,55 +107,28 @@ function unpacker(before) {
   return Object.assign(unpack, { filled, fill });
 }
 
-const read = {
-  u: () => undefined,
-  n: (unpack, text) => BigInt(text),
-  f: (unpack, text) => NUMBERS.get(text),
-  y: (unpack, name) => symbol(name),
-  "&": (unpack, index) => unpack.filled[index],
-  m: (unpack, number) => given.get(number),
-  l: (unpack, items) => unpack.fill([], ["l", items]),
-  M: (unpack, items) => unpack.fill(new Map(), ["M", items]),
-  S: (unpack, items) => unpack.fill(new Set(), ["S", items]),
-  o: (unpack, pairs, bare) => unpack.fill(bare ? Object.create(null) : {}, ["o", pairs]),
-  D: (unpack, time) => {
-    const made = new Date(unpack(time));
-    unpack.filled.push(made);
-    return made;
-  },
-  R: (unpack, source, flags, last) => {
-    const made = Object.assign(new RegExp(source, flags), { lastIndex: last });
-    unpack.filled.push(made);
-    return made;
-  },
-  T: (unpack, name, bytes, apart) => {
-    const raw = Buffer.from(bytes, "base64");
-    const kind = ARRAYS[name];
-    const made = kind ? new kind(raw.buffer.slice(raw.byteOffset, raw.byteOffset + raw.length)) : raw;
-    if (!apart) unpack.filled.push(made);
-    return made;
-  },
-  p: (unpack, number) => promised(number),
-  k: (unpack, data) => classFor(data),
-  fn: (unpack, number, name, length, isAsyncThere) => standIn(number, () => functionFor(number, name, length, isAsyncThere)),
-  h: (unpack, number, kind, how, content) => {
-    const type = classFor(kind);
-    const value = how === "filled" ? unpack(content) : undefined;
-    // An object that extends an array or the like: plain where the tests were given it, live where they made it.
-    if (how === "filled" && !making.length) return value;
-    return standIn(number, () => handleFor(number, type));
-  },
-  e: (unpack, kind, name, message, stack, extra, cause, number) =>
-    standIn(number, () => {
-      const type = classFor(kind);
-      const made = new Error(String(message));
-      const prototype = type?.prototype ?? Error.prototype;
-      if (prototype instanceof Error || prototype === Error.prototype) Object.setPrototypeOf(made, prototype);
-      if (made.name !== name) Object.defineProperty(made, "name", { value: String(name), configurable: true, writable: true });
-      // What an error is as plain data is not for the code to say.
-      for (const [key, value] of extra) if (!STRICT || !["valueOf", "toString"].includes(key)) define(made, String(key), unpack(value));
-      if (cause.length) Object.defineProperty(made, "cause", { value: unpack(cause[0]), configurable: true, writable: true });
-      Object.defineProperty(made, "stackThere", { value: String(stack) });
-      return made;
-    }),
+function bytesOf(name, bytes) {
+  const raw = Buffer.from(text(bytes), "base64");
+  const kind = ARRAYS.get(name);
+  return kind ? new kind(raw.buffer.slice(raw.byteOffset, raw.byteOffset + raw.length)) : raw;
+}
+
+const noted = (unpack, made) => {
+  unpack.filled.push(made);
+  return made;
 };
+
+const read = new Map([
+  ["u", () => undefined],
+  ["n", (unpack, words) => BigInt(text(words))],
+  ["f", (unpack, words) => NUMBERS.get(words)],
+  ["y", (unpack, name) => symbol(text(name))],
+  ["&", (unpack, index) => unpack.filled[number(index)]],
+  ["l", (unpack, items) => unpack.fill([], ["l", list(items)])],
+  ["M", (unpack, items) => unpack.fill(new Map(), ["M", list(items)])],
+  ["S", (unpack, items) => unpack.fill(new Set(), ["S", list(items)])],
+  ["o", (unpack, pairs, bare) => unpack.fill(bare === true ? Object.create(null) : {}, ["o", list(pairs)])],
+  ["D", (unpack, time) => noted(unpack, new Date(Number(unpack(time))))],
+  ["R", (unpack, source, flags, last) => noted(unpack, Object.assign(new RegExp(text(source), text(flags)), { lastIndex: number(last) }))],
+  ["T", (unpack, name, bytes) => noted(unpack, bytesOf(name, bytes))],
+]);

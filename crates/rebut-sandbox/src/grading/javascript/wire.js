@@ -1,7 +1,7 @@
-// What travels between the process of the code and the process of the tests: values as data, and everything else as a stand-in.
+// What travels between the process of the code and the process of the tests: data, and numbers.
 //
-// Both processes hold this text. An object that is no data stays where it was made; the other side has a stand-in whose operations run there. On the
-// side of the tests (STRICT) such an object never decides a comparison that is given the expected value.
+// Both processes hold this text and know how to make data of values. What a number means differs. The tests may do anything with the objects of the
+// code: it is done over there. The code may do one thing with what the tests gave it: call what was granted to be called, by its number.
 
 "use strict";
 const fs = require("node:fs");
@@ -9,16 +9,15 @@ const util = require("node:util");
 const MOST = 64 << 20;
 const IN = 3;
 const OUT = 4;
-const JUDGING = new Set(["includes", "startsWith", "endsWith", "has", "equals", "isEqual", "every", "some", "localeCompare", "isSubsetOf", "isSupersetOf", "isDisjointFrom"]);
-const SYMBOLS = { iterator: Symbol.iterator, asyncIterator: Symbol.asyncIterator, toPrimitive: Symbol.toPrimitive, toStringTag: Symbol.toStringTag, dispose: Symbol.dispose };
+const SYMBOLS = new Map([["iterator", Symbol.iterator], ["asyncIterator", Symbol.asyncIterator], ["toPrimitive", Symbol.toPrimitive], ["toStringTag", Symbol.toStringTag], ["dispose", Symbol.dispose]]);
 const NUMBERS = new Map([["NaN", NaN], ["Infinity", Infinity], ["-Infinity", -Infinity], ["-0", -0]]);
-const ARRAYS = Object.fromEntries(
+const ARRAYS = new Map(
   [Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, Float32Array, Float64Array, BigInt64Array, BigUint64Array].map((kind) => [kind.name, kind]),
 );
-const ERRORS = { Error, TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError };
+const ERRORS = new Map([Error, TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError].map((kind) => [kind.name, kind]));
 
-function send(kind, text) {
-  const body = Buffer.from(text);
+function send(kind, words) {
+  const body = Buffer.from(words);
   const frame = Buffer.alloc(5 + body.length);
   frame.writeUInt32BE(body.length, 0);
   frame[4] = kind.charCodeAt(0);
@@ -30,11 +29,12 @@ function exactly(count) {
   const buffer = Buffer.alloc(count);
   for (let at = 0; at < count; ) {
     const got = fs.readSync(IN, buffer, at, count - at, null);
-    if (got === 0) process.exit(0);
+    if (got === 0) leave(0);
     at += got;
   }
   return buffer;
 }
+const leave = process.exit.bind(process);
 
 function receive() {
   const head = exactly(5);
@@ -46,86 +46,51 @@ function receive() {
 let broken = (why) => {
   throw new Error(why);
 };
-let STRICT = false;
-const notes = [];
-const given = new Map();
-const numbers = new Map();
 const known = new Map();
 const standsFor = new WeakMap();
-const told = new Set();
-const classes = new Map();
-const trusted = new WeakSet();
-const making = [];
-const services = {};
-const printed = [];
 const gone = new FinalizationRegistry((number) => known.get(number)?.deref() === undefined && known.delete(number));
 
-function numberOf(thing) {
-  if (!numbers.has(thing)) {
-    numbers.set(thing, numbers.size + 1);
-    given.set(numbers.size, thing);
-  }
-  return numbers.get(thing);
-}
-
-// Asks the other side to do something with one of its objects; what it throws there is thrown here.
+// Has something done on the other side; what it throws there is thrown here.
 function ask(op, target, args = []) {
   const pack = packer();
-  const body = args.map(pack);
-  say({ q: [op, target, body] }, pack);
+  say({ q: [op, target, args.map(pack)] }, pack);
   for (;;) {
     const message = nextMessage();
-    if (message.q) serve(message);
+    if (Object.hasOwn(message, "q")) serve(message);
     else return take(message, pack);
   }
 }
 
 function say(message, pack) {
+  message.n = pack.records();
   send("A", JSON.stringify(message));
-  for (const number of pack.telling) told.add(number);
 }
 
 function nextMessage() {
-  const { kind, text } = receive();
+  const { kind, text: words } = receive();
   let message;
   try {
-    message = JSON.parse(text);
+    message = JSON.parse(words);
   } catch {
     return broken("garbage");
   }
-  return kind === "A" && message !== null && typeof message === "object" ? message : broken("no message");
+  return kind === "A" && message !== null && typeof message === "object" && !Array.isArray(message) ? message : broken("no message");
 }
 
 function take(message, pack) {
   let value;
+  const failed = Object.hasOwn(message, "x");
   try {
     const unpack = unpacker(pack.filled);
-    for (const [index, content] of message.w ?? []) refill(pack.filled[index], content, unpack);
-    for (const [how, text] of message.o ?? []) if (["log", "info", "warn", "error", "debug"].includes(how)) console[how](String(text));
-    value = unpack("x" in message ? message.x : message.r);
+    for (const [index, content] of message.w ?? []) refill(pack.filled[number(index)], content, unpack);
+    value = unpack(failed ? message.x : message.r ?? null);
+    readRecords(message.n ?? [], unpack);
+    for (const [how, words] of message.o ?? []) if (["log", "info", "warn", "error", "debug"].includes(how)) console[how](text(words));
   } catch (error) {
     return broken(`an answer that cannot be read (${error.message})`);
   }
-  if ("x" in message) throw value;
+  if (failed) throw handedOn(value);
   return value;
-}
-
-function serve(message) {
-  const [answer, pack] = outcome(message);
-  say({ ...answer, o: printed.splice(0) }, pack);
-}
-
-function outcome(message) {
-  let before = [];
-  try {
-    const unpack = unpacker([]);
-    const [op, target, data] = message.q;
-    const args = data.map(unpack);
-    before = unpack.filled.map((held) => [held, snapshot(held)]);
-    return answerWith("r", perform(op, target, args), before);
-  } catch (error) {
-    return answerWith("x", error, before);
-  }
 }
 
 function answerWith(key, value, before) {
@@ -135,51 +100,24 @@ function answerWith(key, value, before) {
   return [{ w: back, [key]: pack(value) }, pack];
 }
 
-function perform(op, target, args) {
-  if (services[op]) return services[op](...args);
-  const thing = given.get(target);
-  if (STRICT) guard(op, thing, args);
-  switch (op) {
-    case "call":
-      return Reflect.apply(thing, args[0], args.slice(1));
-    case "new":
-      return Reflect.construct(thing, args);
-    case "get":
-      return shown(thing[symbol(args[0])]);
-    case "set":
-      return Reflect.set(Object(thing), symbol(args[0]), args[1]);
-    case "delete":
-      return Reflect.deleteProperty(thing, symbol(args[0]));
-    case "has":
-      return symbol(args[0]) in thing;
-    case "keys":
-      return Reflect.ownKeys(thing).filter((key) => typeof key === "string");
-    case "own": {
-      const found = Reflect.getOwnPropertyDescriptor(thing, symbol(args[0]));
-      return found && [thing[symbol(args[0])], found.enumerable];
-    }
-  }
-  throw new TypeError(`no operation ${op}`);
+// A number that came over the wire, and nothing that only looks like one.
+function number(value) {
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) throw new TypeError("no number");
+  return value;
 }
-
-// What the code may do with an object the tests gave it: use it, not look behind it.
-const BEHIND = new Set(["constructor", "prototype", "caller", "callee", "arguments", "mainModule", "binding"]);
-function guard(op, thing, args) {
-  if (!["get", "set", "delete", "has", "own"].includes(op)) return;
-  const name = args[0];
-  if (typeof name !== "string" || name.startsWith("__") || BEHIND.has(name)) throw new TypeError(`${String(name)} of an object of the tests is not for the code`);
-  if ((op === "set" || op === "delete") && typeof thing === "function") throw new TypeError("a function of the tests cannot be changed by the code");
+function text(value) {
+  if (typeof value !== "string") throw new TypeError("no text");
+  return value;
 }
-const INSIDES = new Set([globalThis, process, require, Function, eval, module, Reflect, Object, fs]);
-function shown(value) {
-  if (STRICT && INSIDES.has(value)) throw new TypeError("the insides of the tests are not for the code");
+function list(value) {
+  if (!Array.isArray(value)) throw new TypeError("no list");
   return value;
 }
 
-const symbol = (name) => (typeof name === "string" && name.startsWith("@@") && SYMBOLS[name.slice(2)] ? SYMBOLS[name.slice(2)] : name);
+const symbol = (name) => (typeof name === "string" && name.startsWith("@@") && SYMBOLS.get(name.slice(2))) || name;
 const nameOf = (key) => {
   if (typeof key === "string") return key;
-  const found = Object.entries(SYMBOLS).find(([, value]) => value !== undefined && value === key);
+  const found = [...SYMBOLS].find(([, value]) => value !== undefined && value === key);
   return found && `@@${found[0]}`;
 };
 
@@ -191,3 +129,14 @@ function snapshot(held) {
 }
 
 const changed = (now, was) => now.length !== was.length || now.some((value, index) => !Object.is(value, was[index]));
+
+// The same thing over there is the same stand-in here, as long as somebody holds it.
+function standIn(which, make) {
+  const held = known.get(number(which))?.deref();
+  if (held !== undefined) return held;
+  const made = make();
+  standsFor.set(made, which);
+  known.set(which, new WeakRef(made));
+  gone.register(made, which);
+  return made;
+}

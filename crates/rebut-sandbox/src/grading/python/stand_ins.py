@@ -1,4 +1,18 @@
-"""Stand-ins: what one process holds for an object, a class or an exception of the other."""
+"""Stand-ins: what the process of the tests holds for an object, a class or an exception of the code. Their operations run over there.
+
+None of them decides a comparison with plain data, unless the tests made it themselves.
+"""
+
+NOTES = []
+UNARY = "len iter next reversed bool int float complex index hash str repr bytes format neg pos invert abs round trunc floor ceil".split()
+ARITHMETIC = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or".split()
+OTHERS = "getitem setitem delitem missing call enter exit aenter aexit aiter anext await fspath length_hint sizeof instancecheck".split()
+ORDER = "lt le gt ge".split()
+BINARY = [p + n for n in ARITHMETIC for p in ("", "r")] + ORDER + ["contains"]
+SPECIALS = ["__%s__" % n for n in UNARY + OTHERS + BINARY + ["i" + n for n in ARITHMETIC]]
+JUDGING = {"__%s__" % n for n in [*BINARY, *("i" + n for n in ARITHMETIC)]}
+# What a plain value's own methods decide when they are given the expected value.
+JUDGING_METHODS = {"startswith", "endswith", "issubset", "issuperset", "isdisjoint"}
 
 NUMBERS = weakref.WeakKeyDictionary()
 # Not empty while the tests make an object of one of the code's classes: what comes back is an object they asked for.
@@ -36,6 +50,10 @@ def ask_as_maker(op, number, args, kwargs):
         MAKING.pop()
 
 
+class Unlike(TypeError):
+    """An object of the code was to decide a comparison with plain data."""
+
+
 class Meta(type):
     """The class of stand-ins for classes."""
 
@@ -46,7 +64,7 @@ class Meta(type):
 
     def __call__(cls, *args, **kwargs):
         number = stands_for(cls)
-        if local_of_class(cls, "__rebut_named__") or not STRICT:
+        if local_of_class(cls, "__rebut_named__"):
             return ask_as_maker("call", number, args, kwargs)
         return PEER.ask("call", number, *args, **kwargs)
 
@@ -89,7 +107,7 @@ class Handle:
             return held[name]
         if name in AS_ITSELF:
             return object.__getattribute__(self, name)
-        if STRICT and name in JUDGING_METHODS and not held["__rebut_trusted__"]:
+        if name in JUDGING_METHODS and not held["__rebut_trusted__"]:
             raise Unlike("an object of the code was asked `%s`, which only plain data may answer" % name)
         if name.startswith("__") and name.endswith("__") and name != "__dict__":
             try:
@@ -110,7 +128,7 @@ class Handle:
     def __eq__(self, other):
         if self is other:
             return True
-        if isinstance(other, Handle) or not STRICT:
+        if isinstance(other, Handle):
             return bool(PEER.ask("eq", stands_for(self), other))
         if local(self)["__rebut_filled__"]:
             return PEER.ask("plain", stands_for(self)) == other
@@ -137,17 +155,32 @@ class Handle:
         return PEER.ask("deepcopy", 0, self)
 
 
+LEAVING = ("__exit__", "__aexit__")
+
+
+def is_verdict(kind):
+    """Whether an exception says that a test does not hold: no object of the code swallows it."""
+    return issubclass(kind, AssertionError) or not issubclass(kind, Exception)
+
+
+async def kept(made):
+    await made
+    return False
+
+
 def forward(name, plain=None):
     """A special method that runs on the other side. With an expected value at hand only an object the tests made has a say."""
 
     def special(self, *args, **kwargs):
         held = local(self)
-        trusted = held.get("__rebut_trusted__") or not STRICT
+        trusted = held.get("__rebut_trusted__")
         if plain is not None and not trusted:
             return getattr(plain, name)(self, *args, **kwargs)
         if name in JUDGING and not trusted and not all(isinstance(a, Handle) for a in args):
             raise Unlike("an object of the code (%s) was to decide `%s` with plain data" % (type(self).__name__, name))
         made = PEER.ask(name, held["__rebut__"], *args, **kwargs)
+        if name in LEAVING and args and args[0] is not None and is_verdict(args[0]):
+            return kept(made) if name == "__aexit__" else False
         if trusted and name in JUDGING and type(made) is type(self):
             local(made)["__rebut_trusted__"] = True
         return made

@@ -1,12 +1,59 @@
-"""Values made data and data made values, for both processes."""
+"""Values made data and data made values, for both processes. What is no data each side has its own way for: `other`."""
+
+PLAIN = (int, float, complex, str, bytes, tuple, frozenset)
+FILLED = (list, dict, set, bytearray, collections.deque)
+DICTS = {"dict": dict, "OrderedDict": collections.OrderedDict, "Counter": collections.Counter, "defaultdict": collections.defaultdict}
+TYPES = {t.__name__: t for t in (*PLAIN, list, dict, set, bytearray, bool, object, type, range, slice, type(None), types.FunctionType)}
+TYPES.update({n: e for n, e in vars(builtins).items() if isinstance(e, type) and issubclass(e, BaseException)})
+# Exceptions of the standard library that both sides know by name: a row for each. Not unittest's: nobody but the tests skips a test.
+KNOWN = set(
+    "argparse:ArgumentError argparse:ArgumentTypeError asyncio.exceptions:CancelledError asyncio.exceptions:IncompleteReadError"
+    " asyncio.exceptions:InvalidStateError asyncio.exceptions:LimitOverrunError asyncio.queues:QueueEmpty asyncio.queues:QueueFull"
+    " binascii:Error binascii:Incomplete calendar:IllegalMonthError calendar:IllegalWeekdayError concurrent.futures._base:CancelledError"
+    " concurrent.futures._base:TimeoutError configparser:DuplicateOptionError configparser:DuplicateSectionError configparser:Error"
+    " configparser:MissingSectionHeaderError configparser:NoOptionError configparser:NoSectionError configparser:ParsingError copy:Error"
+    " _csv:Error dataclasses:FrozenInstanceError decimal:Clamped decimal:ConversionSyntax decimal:DecimalException decimal:DivisionByZero"
+    " decimal:DivisionImpossible decimal:DivisionUndefined decimal:Inexact decimal:InvalidContext decimal:InvalidOperation decimal:Overflow"
+    " decimal:Underflow email.errors:MessageError getopt:GetoptError http.client:HTTPException io:UnsupportedOperation"
+    " json.decoder:JSONDecodeError _pickle:PickleError _pickle:PicklingError _pickle:UnpicklingError _queue:Empty queue:Full re:error"
+    " shutil:Error sqlite3:DatabaseError sqlite3:Error sqlite3:IntegrityError sqlite3:OperationalError sqlite3:ProgrammingError"
+    " statistics:StatisticsError struct:error subprocess:CalledProcessError subprocess:SubprocessError subprocess:TimeoutExpired"
+    " tarfile:TarError tokenize:TokenError urllib.error:HTTPError urllib.error:URLError xml.etree.ElementTree:ParseError"
+    " xml.parsers.expat:ExpatError zipfile:BadZipFile zipfile:LargeZipFile zlib:error zoneinfo._common:ZoneInfoNotFoundError"
+    .split()
+)
+LOOKED_UP = {}
+
+
+def known_class(name):
+    """A class that both sides have, by its row in one of two tables."""
+    if text(name) in TYPES:
+        return TYPES[name]
+    if name not in KNOWN:
+        raise ValueError("a class nobody knows: %.80r" % name)
+    if name not in LOOKED_UP:
+        module, _, rest = name.partition(":")
+        LOOKED_UP[name] = getattr(__import__(module, fromlist=["x"]), rest)
+    return LOOKED_UP[name]
+
+
+def name_of_class(kind):
+    """The row of a class that both sides have; None for all others."""
+    if TYPES.get(kind.__name__) is kind:
+        return kind.__name__
+    name = "%s:%s" % (kind.__module__, kind.__qualname__)
+    return name if name in KNOWN and issubclass(kind, BaseException) else None
+
 
 def snapshot(held):
+    if isinstance(held, (io.StringIO, io.BytesIO)):
+        return [] if held.closed else [held.getvalue(), held.tell()]
     return list(held.items()) if isinstance(held, dict) else list(held)
 
 
 def changed(held, was):
     now = snapshot(held)
-    if isinstance(held, (set, bytearray)):
+    if isinstance(held, (set, bytearray, io.StringIO, io.BytesIO)):
         return now != was
     if isinstance(held, dict):
         return len(now) != len(was) or any(a[0] is not b[0] or a[1] is not b[1] for a, b in zip(now, was))
@@ -17,7 +64,7 @@ class Packer:
     """Makes data of values. Containers that can change have numbers, so that they can be sent back and named twice."""
 
     def __init__(self, peer):
-        self.peer, self.filled, self.known, self.telling = peer, [], {}, set()
+        self.peer, self.filled, self.known = peer, [], {}
 
     def know(self, filled):
         self.filled = list(filled)
@@ -31,12 +78,7 @@ class Packer:
             return value if -(1 << 53) < value < 1 << 53 else ["i", hex(value)]
         if kind in FIXED:
             return FIXED[kind](self, value)
-        number = stands_for(value)
-        if number is not None:
-            return ["m", number]
-        if kind is Content:
-            return self.plain(value.value)
-        if kind in FILLED or kind in DICTS.values():
+        if kind in FILLED or kind in DICTS.values() or id(value) in self.known:
             return self.container(value)
         return self.other(value, kind)
 
@@ -53,14 +95,21 @@ class Packer:
             name = type(value).__name__ if type(value).__name__ in DICTS else "dict"
             factory = getattr(value, "default_factory", None) if name == "defaultdict" else None
             pairs = [[self(k), self(v)] for k, v in dict.items(value)]
-            return ["d", pairs, name, getattr(factory, "__name__", None)]
+            return ["d", pairs, name, self.factory(factory)]
         if isinstance(value, list):
             return ["l", [self(v) for v in list.__iter__(value)]]
         if isinstance(value, set):
             return ["s", [self(v) for v in set.__iter__(value)]]
         if isinstance(value, bytearray):
             return ["ba", base64.b64encode(bytes(value)).decode()]
+        if isinstance(value, (io.StringIO, io.BytesIO)):
+            if value.closed:
+                raise ValueError("I/O operation on closed file.")
+            return ["io", self(value.getvalue()), value.tell()]
         return ["q", [self(v) for v in value], value.maxlen]
+
+    def factory(self, factory):
+        return getattr(factory, "__name__", None)
 
     def plain(self, value):
         """A value of a class derived from a plain one, as the plain one."""
@@ -70,85 +119,6 @@ class Packer:
         if isinstance(value, int):
             return self(int(value))
         return self(str.__str__(value) if isinstance(value, str) else float.__float__(value))
-
-    def other(self, value, kind):
-        """What is no data: it stays here, and the other side is told what it needs for a stand-in."""
-        if isinstance(value, BaseException):
-            return self.exception(value)
-        if isinstance(value, type):
-            return ["k", self.class_of(value)]
-        number = self.peer.number(value)
-        if inspect.isgenerator(value):
-            return ["gen", number]
-        if inspect.isawaitable(value) and not isinstance(value, asyncio.Future):
-            return ["aw", number]
-        if kind is types.FunctionType and not value.__dict__:
-            return ["fn", number, self.about(value), inspect.iscoroutinefunction(value)]
-        for base in PLAIN:
-            if isinstance(value, base):
-                return ["v", number, self.class_of(kind), base.__name__, self.plain(value)]
-        filled = next((base.__name__ for base in FILLED if isinstance(value, base)), None)
-        about = self.about(value) if callable(value) else None
-        return ["h", number, self.class_of(kind), filled, about, self.container(value) if filled else None]
-
-    def about(self, value):
-        """Name, words and parameters of something that can be called."""
-        try:
-            parameters = list(inspect.signature(value).parameters.values())
-        except (ValueError, TypeError):
-            parameters = None
-        name, doc = getattr(value, "__name__", None), getattr(value, "__doc__", None)
-        rows = None
-        if parameters is not None:
-            rows = [[p.name, int(p.kind), self.said(p.default), self.said(p.annotation)] for p in parameters]
-        return [name if type(name) is str else None, doc if type(doc) is str else None, rows]
-
-    def said(self, value):
-        if value is inspect.Parameter.empty:
-            return None
-        if isinstance(value, type):
-            return [self(value) if TYPES.get(value.__name__) is value else value.__name__]
-        return [self(value)] if value is None or type(value) in (bool, *PLAIN) else [repr(value)]
-
-    def class_of(self, kind):
-        """A class: by its name when both sides have it, else by a number, with what a stand-in needs the first time."""
-        if TYPES.get(kind.__name__) is kind:
-            return kind.__name__
-        if issubclass(kind, BaseException) and kind.__module__ in KNOWN_MODULES and "." not in kind.__qualname__:
-            return "%s:%s" % (kind.__module__, kind.__qualname__)
-        mine = stands_for(kind)
-        if mine is not None:
-            return ["m", mine]
-        number = self.peer.number(kind)
-        if number in self.peer.told or number in self.telling:
-            return [number]
-        self.telling.add(number)
-        basis = next((base for base in PLAIN if issubclass(kind, base)), object)
-        specials = [n for n in SPECIALS if getattr(kind, n, None) is not None and getattr(kind, n) is not getattr(basis, n, None)]
-        bases = [self.class_of(base) for base in kind.__bases__]
-        doc = kind.__doc__ if type(kind.__doc__) is str else None
-        return [number, kind.__name__, bases, specials, doc, self.about(kind)[2]]
-
-    def exception(self, value):
-        words, trace = "", ""
-        try:
-            words = str(value)
-            trace = "".join(traceback.format_exception(type(value), value, own_part(value.__traceback__)))[-2000:]
-        except Exception:
-            pass
-        cause = value.__cause__
-        kind = self.class_of(type(value))
-        own = None if isinstance(kind, str) else self.peer.number(value)
-        held = [[k, v] for k, v in getattr(value, "__dict__", {}).items() if own is None and (v is None or type(v) in (str, int, float, bool))]
-        cause = None if cause is None else self.exception(cause)
-        return ["e", kind, [self(a) for a in value.args], words, trace, own, cause, [[k, self(v)] for k, v in held if not k.startswith("__")]]
-
-
-def own_part(trace):
-    """The traceback from where it leaves this text."""
-    while trace and trace.tb_next and trace.tb_frame.f_code.co_filename == __file__:
-        trace = trace.tb_next
-    return trace
 
 
 FIXED = {
@@ -178,6 +148,8 @@ Packer.loose = lambda self, values: self.filled.append(None) or list(values)
 class Unpacker:
     """Makes values of data. Everything it makes is of this side's own classes."""
 
+    read = {}
+
     def __init__(self, peer, filled):
         self.peer, self.filled = peer, list(filled)
 
@@ -186,9 +158,11 @@ class Unpacker:
             if type(data) is dict:
                 raise ValueError("a bare object")
             return data
-        return READ[data[0]](self, *data[1:])
+        return self.read[text(data[0])](self, *data[1:])
 
     def many(self, data):
+        if type(data) is not list:
+            raise ValueError("no list")
         return [self(x) for x in data]
 
     def fill(self, empty, data):
@@ -200,6 +174,12 @@ class Unpacker:
         content = data[1]
         if isinstance(held, bytearray):
             held[:] = base64.b64decode(content)
+        elif isinstance(held, (io.StringIO, io.BytesIO)):
+            written = self(content)
+            held.seek(0)
+            held.truncate()
+            held.write(written)
+            held.seek(number(data[2]))
         elif isinstance(held, dict):
             pairs = [(self(k), self(v)) for k, v in content]
             held.clear()
@@ -213,118 +193,12 @@ class Unpacker:
 
     def dictionary(self, pairs, name="dict", factory=None):
         made = DICTS[name]()
-        if name == "defaultdict" and factory in ("list", "int", "set", "dict", "str", "float", "tuple", "bool"):
-            made.default_factory = TYPES[factory]
+        if name == "defaultdict":
+            made.default_factory = self.factory(factory)
         return self.fill(made, ["d", pairs])
 
-    def stand_in(self, number, make):
-        known = self.peer.stand_ins.get(number)
-        if known is None:
-            known = make()
-            self.peer.stand_ins[number] = known
-            weakref.finalize(known, self.peer.dropped.append, number)
-        return known
-
-    def class_of(self, data):
-        if type(data) is str:
-            return self.known_class(data)
-        if data[0] == "m":
-            return self.peer.given[data[1]]
-        number = int(data[0])
-        if number not in self.peer.classes:
-            _, name, bases, specials, doc, parameters = data
-            made = make_class(number, str(name), [self.class_of(b) for b in bases], specials, doc)
-            self.peer.classes[number] = made
-            if parameters is not None:
-                type.__setattr__(made, "__signature__", signature(self, parameters))
-        return self.peer.classes[number]
-
-    def known_class(self, name):
-        if name in TYPES:
-            return TYPES[name]
-        module, _, rest = name.partition(":")
-        found = getattr(importlib.import_module(module), rest, None) if module in KNOWN_MODULES else None
-        if not (isinstance(found, type) and issubclass(found, BaseException)):
-            raise ValueError("a class nobody knows: %r" % name)
-        return found
-
-    def exception(self, kind, args, words, trace, number, cause, held):
-        kind, args = self.class_of(kind), self.many(args)
-        if not issubclass(kind, BaseException):
-            raise ValueError("an exception that is none")
-        if not issubclass(kind, (Exception, SystemExit)):
-            # The others mean something to the runner of the tests, and the code has no say there.
-            kind, args, number = RuntimeError, ["%s: %s" % (kind.__name__, words)], None
-
-        def make():
-            try:
-                made = kind.__new__(kind, *args)
-            except TypeError:
-                return RuntimeError("%s: %s" % (kind.__name__, words))
-            with contextlib.suppress(TypeError):
-                next(base for base in kind.__mro__ if not isinstance(base, Meta)).__init__(made, *args)
-            made.args = tuple(args)
-            local(made).update((str(name), self(value)) for name, value in held)
-            if number is not None:
-                local(made).update(__rebut__=number, __rebut_words__=str(words))
-            return made
-
-        made = self.stand_in(number, make) if number is not None else make()
-        local(made)["__rebut_trace__"] = str(trace)
-        if cause is not None:
-            made.__cause__ = self(cause)
-        return made
-
-    def function(self, number, about, is_async):
-        def make():
-            if is_async:
-                async def stand_in(*args, **kwargs):
-                    made = PEER.ask("call", number, *args, **kwargs)
-                    return (await made) if inspect.isawaitable(made) else made
-            else:
-                def stand_in(*args, **kwargs):
-                    return PEER.ask("call", number, *args, **kwargs)
-            stand_in.__rebut__ = number
-            return named(self, stand_in, about)
-
-        return self.stand_in(number, make)
-
-    def value(self, number, kind, base, content):
-        kind, base, content = self.class_of(kind), TYPES[base], self(content)
-        if not issubclass(kind, base) or type(content) is not base:
-            raise ValueError("a value that is not of its class")
-        made = base.__new__(kind, content)
-        local(made).update(__rebut__=number, __rebut_trusted__=bool(MAKING))
-        return made
-
-    def handle(self, number, kind, filled, about, content):
-        kind = self.class_of(kind)
-        if filled is not None:
-            # An object that extends a list or the like: plain where the tests were given it, live where they made it.
-            value = self(content)
-            if not MAKING:
-                return value
-
-        def make():
-            made = object.__new__(kind if issubclass(kind, Handle) else Handle)
-            local(made).update(__rebut__=number, __rebut_filled__=filled, __rebut_trusted__=bool(MAKING))
-            return named(self, made, about)
-
-        return self.stand_in(number, make)
-
-
-def named(unpack, thing, about):
-    """Gives a stand-in the name, words and parameters of what it stands for."""
-    if about is not None:
-        name, doc, rows = about
-        if isinstance(thing, types.FunctionType):
-            thing.__name__ = thing.__qualname__ = str(name)
-            thing.__doc__, thing.__module__ = doc, "solution"
-        else:
-            local(thing).update(__name__=name, __doc__=doc)
-        if rows is not None:
-            local(thing)["__signature__"] = signature(unpack, rows)
-    return thing
+    def factory(self, factory):
+        return TYPES[factory] if factory in ("list", "int", "set", "dict", "str", "float", "tuple", "bool") else None
 
 
 def signature(unpack, rows):
@@ -333,42 +207,16 @@ def signature(unpack, rows):
     for name, kind, default, annotation in rows:
         default = empty if default is None else unpack(default[0])
         annotation = empty if annotation is None else unpack(annotation[0])
-        made.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
+        made.append(inspect.Parameter(text(name), number(kind), default=default, annotation=annotation))
     try:
         return inspect.Signature(made)
     except ValueError:
         return inspect.Signature()
 
 
-async def awaited(number):
-    return PEER.ask("await", number)
-
-
-def generated(number):
-    """A real generator that stands for one of the other side."""
-    given, raised = None, None
-    while True:
-        try:
-            if raised is None:
-                item = PEER.ask("send", number, given)
-            else:
-                item = PEER.ask("throw", number, raised)
-        except StopIteration as stop:
-            return stop.value
-        given, raised = None, None
-        try:
-            given = yield item
-        except GeneratorExit:
-            PEER.ask("close", number)
-            raise
-        except Exception as error:
-            raised = error
-
-
 READ = {
-    "i": lambda u, x: int(x, 16),
-    "&": lambda u, i: u.filled[i],
-    "m": lambda u, n: u.peer.given[n],
+    "i": lambda u, x: int(text(x), 16),
+    "&": lambda u, i: u.filled[number(i)],
     "l": lambda u, x: u.fill([], ["l", x]),
     "s": lambda u, x: u.fill(set(), ["s", x]),
     "ba": lambda u, x: u.fill(bytearray(), ["ba", x]),
@@ -378,11 +226,11 @@ READ = {
     "fs": lambda u, x: frozenset(u.many(x)),
     "keys": lambda u, x: dict.fromkeys(u.many(x)).keys(),
     "items": lambda u, x: dict(u.many(x)).items(),
-    "b": lambda u, x: base64.b64decode(x),
+    "b": lambda u, x: base64.b64decode(text(x)),
     "c": lambda u, a, b: complex(a, b),
     "r": lambda u, x: range(*u.many(x)),
     "sl": lambda u, x: slice(*u.many(x)),
-    "D": lambda u, x: decimal.Decimal(x),
+    "D": lambda u, x: decimal.Decimal(text(x)),
     "F": lambda u, a, b: fractions.Fraction(u(a), u(b)),
     "dt": lambda u, x, f: datetime.datetime.fromisoformat(x).replace(fold=f),
     "da": lambda u, x: datetime.date.fromisoformat(x),
@@ -390,11 +238,4 @@ READ = {
     "td": lambda u, *x: datetime.timedelta(*x),
     "...": lambda u: ...,
     "no": lambda u: NotImplemented,
-    "e": lambda u, *x: u.exception(*x),
-    "k": lambda u, x: u.class_of(x),
-    "fn": lambda u, *x: u.function(*x),
-    "v": lambda u, *x: u.value(*x),
-    "h": lambda u, *x: u.handle(*x),
-    "gen": lambda u, n: u.stand_in(n, lambda: note_number(generated(n), n)),
-    "aw": lambda u, n: note_number(awaited(n), n),
 }

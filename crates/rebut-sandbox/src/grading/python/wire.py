@@ -1,55 +1,17 @@
-"""What travels between the process of the code and the process of the tests: values as data, and everything else as a stand-in.
+"""What travels between the process of the code and the process of the tests: data, and numbers.
 
-Both processes hold this text. Neither believes the other's objects: an object that is no data stays where it was made, and the other side has
-a stand-in for it whose operations run there. The side of the tests (STRICT) never lets such an object decide a comparison with plain data.
+Both processes hold this text and know how to make data of values. What a number means differs. The tests may do anything with the objects of the
+code: it is done over there. The code may do one thing with what the tests gave it: call what was granted to be called, by its number.
 """
 
-import asyncio, base64, builtins, collections, contextlib, datetime, decimal, fractions, functools, importlib, inspect, io, json, os
-import struct, sys, threading, traceback, types, weakref
+import asyncio, base64, builtins, collections, contextlib, datetime, decimal, fractions, inspect, io, json, linecache, os, struct, sys
+import threading, traceback, types, weakref
 
-STRICT = False
-NOTES = []
 MOST = 64 << 20
-PLAIN = (int, float, complex, str, bytes, tuple, frozenset)
-FILLED = (list, dict, set, bytearray, collections.deque)
-DICTS = {"dict": dict, "OrderedDict": collections.OrderedDict, "Counter": collections.Counter, "defaultdict": collections.defaultdict}
-TYPES = {t.__name__: t for t in (*PLAIN, list, dict, set, bytearray, bool, object, type, range, slice, type(None), types.FunctionType)}
-TYPES.update({n: e for n, e in vars(builtins).items() if isinstance(e, type) and issubclass(e, BaseException)})
-# Whose exceptions both sides know by name. Not unittest: nobody but the tests skips a test.
-KNOWN_MODULES = set(
-    "argparse ast asyncio binascii calendar codecs concurrent.futures configparser copy csv dataclasses decimal email.errors enum getopt"
-    " http.client inspect io json json.decoder os pickle queue re shutil socket sqlite3 ssl statistics string struct subprocess tarfile"
-    " tokenize urllib.error uuid xml.etree.ElementTree zipfile zlib asyncio.exceptions concurrent.futures._base _queue xml.parsers.expat"
-    .split()
-)
-UNARY = "len iter next reversed bool int float complex index hash str repr bytes format neg pos invert abs round trunc floor ceil".split()
-ARITHMETIC = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or".split()
-OTHERS = "getitem setitem delitem missing call enter exit aenter aexit aiter anext await fspath length_hint sizeof instancecheck".split()
-ORDER = "lt le gt ge".split()
-BINARY = [p + n for n in ARITHMETIC for p in ("", "r")] + ORDER + ["contains"]
-SPECIALS = ["__%s__" % n for n in UNARY + OTHERS + BINARY + ["i" + n for n in ARITHMETIC]]
-JUDGING = {"__%s__" % n for n in BINARY}
-# What a plain value's own methods decide when they are given the expected value.
-JUDGING_METHODS = {"startswith", "endswith", "issubset", "issuperset", "isdisjoint"}
-BY_FUNCTION = {
-    "__getitem__": lambda o, k: o[k],
-    "__iter__": iter,
-    "__len__": len,
-    "__contains__": lambda o, k: k in o,
-    "__call__": lambda o, *a, **k: o(*a, **k),
-    "__str__": str,
-    "__repr__": repr,
-    "__hash__": hash,
-    "__bool__": bool,
-}
 
 
 class Broken(BaseException):
     """The other process does not speak as agreed. Not an Exception, so that no test or code takes it for one."""
-
-
-class Unlike(TypeError):
-    """An object of the code was to decide a comparison with plain data."""
 
 
 class Wire:
@@ -82,38 +44,37 @@ class Wire:
 
 
 class Peer:
-    """One side of the conversation: asks the other side to do things with its objects, and does what it asks with ours."""
+    """One side of the conversation. What the other side may ask for, each side says itself: `requested`."""
+
+    packer = unpacker = None
 
     def __init__(self, wire):
         self.wire = wire
         self.lock = threading.RLock()
-        self.given, self.numbers, self.pinned = {}, {}, 0
-        self.told, self.classes = set(), {}
         self.stand_ins = weakref.WeakValueDictionary()
         self.dropped = []
         self.loop = None
 
     def ask(self, op, target, *args, **kwargs):
-        """Does something with an object of the other side; what it raises there is raised here."""
+        """Has something done on the other side; what it raises there is raised here."""
         with self.lock:
-            free, self.dropped = [n for n in self.dropped if n not in self.stand_ins], []
-            pack = Packer(self)
+            pack = self.packer(self)
             body = [op, target, [pack(a) for a in args], [[k, pack(v)] for k, v in kwargs.items()]]
-            self._send({"q": body, "f": free}, pack)
+            self.send({"q": body}, pack)
             while True:
                 answer = self.next_message()
                 if "q" in answer:
                     self.serve(answer)
                     continue
-                return self._take(answer, pack, op)
+                return self.take(answer, pack, op)
 
     def next_message(self):
         kind, payload = self.wire.receive()
         try:
-            message = json.loads(payload)
+            message = json.loads(payload, object_pairs_hook=once_each)
         except (ValueError, RecursionError) as error:
             self.broken("garbage (%s)" % type(error).__name__)
-        if kind != "A" or not isinstance(message, dict):
+        if kind != "A" or type(message) is not dict:
             self.broken("no message")
         return message
 
@@ -121,82 +82,49 @@ class Peer:
         """Gives up on the other side; the side of the tests tells the host."""
         raise Broken(why)
 
-    def _take(self, answer, pack, op):
+    def take(self, answer, pack, op):
         try:
-            said = [answer.get("o", ""), answer.get("e", "")]
-            unpack = Unpacker(self, pack.filled)
+            unpack = self.unpacker(self, pack.filled)
             for index, content in answer.get("w", []):
-                if pack.filled[index] is not None:
-                    unpack.refill(pack.filled[index], content)
+                held = pack.filled[number(index)]
+                if held is not None:
+                    unpack.refill(held, content)
             value = unpack(answer["r"]) if "r" in answer else None
             raised = unpack(answer["x"]) if "x" in answer else None
-        except (KeyError, ValueError, TypeError, IndexError, AttributeError, RecursionError, OverflowError) as error:
+            unpack.records(answer.get("n", []))
+            self.forget_all(answer)
+        except Exception as error:
             self.broken("an answer that cannot be read (%s: %s)" % (type(error).__name__, error))
-        for text, stream in zip(said, (sys.stdout, sys.stderr)):
-            if text:
-                stream.write(str(text))
-        if raised is not None:
-            if not isinstance(raised, BaseException):
-                self.broken("something raised that is no exception")
-            if STRICT and isinstance(raised, (StopIteration, StopAsyncIteration)) and op not in ENDING:
-                # It would quietly end a loop of the tests, such as that of `map`.
-                other = RuntimeError("the code raised %s" % type(raised).__name__)
-                other.__dict__["__rebut_trace__"] = local(raised).get("__rebut_trace__", "")
-                raise other from raised
-            raise raised
-        return value
+        self.heard(answer)
+        if raised is None:
+            return value
+        if not isinstance(raised, BaseException):
+            self.broken("something raised that is no exception")
+        raise self.meant(raised, op)
 
-    def serve(self, request):
-        """Does what the other side asks and answers."""
-        for number in request.get("f", []):
-            self._forget(number)
-        unpack = Unpacker(self, [])
-        before = []
-        heard = None if STRICT else Heard()
-        try:
-            op, target, args, kwargs = request["q"]
-            args, kwargs = [unpack(a) for a in args], {k: unpack(v) for k, v in kwargs}
-            before = [(held, snapshot(held)) for held in unpack.filled]
-            answer, pack = self._answer("r", self.do(op, target, args, kwargs), before)
-        except Broken:
-            raise
-        except BaseException as error:
-            answer, pack = self._answer("x", error, before)
-        finally:
-            said = heard.leave() if heard else ["", ""]
-        self._send({**answer, "o": said[0], "e": said[1]}, pack)
+    def forget_all(self, message):
+        for which in message.get("f", []):
+            self.forget(number(which))
 
-    def _answer(self, key, value, before):
-        pack = Packer(self)
+    def heard(self, answer):
+        """What was printed over there meanwhile."""
+
+    def meant(self, raised, op):
+        return raised
+
+    def send(self, message, pack):
+        message["n"] = pack.records()
+        # Numbers whose stand-ins nobody holds here any more.
+        dropped, self.dropped = self.dropped, []
+        message["f"] = [n for n in dropped if n not in self.stand_ins]
+        self.wire.send("A", json.dumps(message, separators=(",", ":")).encode())
+
+    def answer(self, key, value, before):
+        """An answer: the value, and the containers among the arguments that were changed."""
+        pack = self.packer(self)
         pack.know([held for held, _ in before])
         back = [[i, pack.content(held)] for i, (held, was) in enumerate(before) if changed(held, was)]
         return {"w": back, key: pack(value)}, pack
-
-    def do(self, op, target, args, kwargs):
-        """The operations: each on one of our objects."""
-        if op in SERVICES:
-            return SERVICES[op](self, *args, **kwargs)
-        subject = self.given[target]
-        if STRICT:
-            guard(op, subject, args)
-        if op == "call":
-            return subject(*args, **kwargs)
-        if op == "get":
-            return shown(getattr(subject, *args))
-        if op == "set":
-            return setattr(subject, *args)
-        if op == "del":
-            return delattr(subject, *args)
-        if op == "eq":
-            return subject == args[0]
-        if op == "await":
-            return self.run(subject)
-        if op == "plain":
-            return Content(subject)
-        if op == "dir":
-            return dir(subject)
-        how = BY_FUNCTION.get(op)
-        return how(subject, *args, **kwargs) if how else getattr(type(subject), op)(subject, *args, **kwargs)
 
     def run(self, awaitable):
         async def whole():
@@ -224,69 +152,31 @@ class Peer:
             self.loop = asyncio.new_event_loop()
         return self.loop.run_until_complete(whole())
 
-    def number(self, thing):
-        """The number of one of our objects; the same object has the same number."""
-        known = self.numbers.get(id(thing))
+    def stand_in(self, number, make):
+        """The same thing over there is the same stand-in here, as long as somebody holds it."""
+        known = self.stand_ins.get(number)
         if known is None:
-            self.pinned += 1
-            known = self.pinned
-            self.numbers[id(thing)] = known
-            self.given[known] = thing
+            known = make()
+            self.stand_ins[number] = known
+            weakref.finalize(known, self.dropped.append, number)
         return known
 
-    def _forget(self, number):
-        if number in self.given:
-            self.numbers.pop(id(self.given.pop(number)), None)
 
-    def _send(self, message, pack):
-        self.wire.send("A", json.dumps(message, separators=(",", ":")).encode())
-        self.told |= pack.telling
-
-
-SERVICES = {}
-# What may say that there is no more.
-ENDING = {"__next__", "__anext__", "send", "throw", "close", "await"}
-# Through these one could reach everything in a process, starting at any of its objects.
-INSIDES = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
-
-
-def guard(op, subject, args):
-    """What the code may do with an object the tests gave it: use it, not look behind it."""
-    if op in ("get", "set", "del"):
-        name = args[0]
-        if type(name) is not str or name.startswith("_") or isinstance(subject, (types.FunctionType, *INSIDES)):
-            raise AttributeError("%r of an object of the tests is not for the code" % (name,))
-        if op != "get" and isinstance(subject, type):
-            raise AttributeError("a class of the tests cannot be changed by the code")
-    elif op in ("send", "throw", "close"):
-        if not isinstance(subject, types.GeneratorType):
-            raise TypeError("no generator")
-    elif op not in ("call", "eq", "await", "plain", "dir", *SPECIALS):
-        raise TypeError("no such operation: %s" % op)
-
-
-def shown(value):
-    if STRICT and isinstance(value, INSIDES):
-        raise AttributeError("the insides of the tests are not for the code")
+def number(value):
+    """A number that came over the wire: not a truth value, not a text that looks like one, not less than nothing."""
+    if type(value) is not int or value < 0:
+        raise ValueError("%.40r is no number" % (value,))
     return value
 
 
-class Content:
-    """A value whose plain content is wanted although its class is not plain."""
+def text(value):
+    if type(value) is not str:
+        raise ValueError("%.40r is no text" % (value,))
+    return value
 
-    def __init__(self, value):
-        self.value = value
 
-
-class Heard:
-    """What is printed meanwhile, bounded."""
-
-    def __init__(self):
-        self.before = sys.stdout, sys.stderr
-        self.now = io.StringIO(), io.StringIO()
-        sys.stdout, sys.stderr = self.now
-
-    def leave(self):
-        if (sys.stdout, sys.stderr) == self.now:
-            sys.stdout, sys.stderr = self.before
-        return [stream.getvalue()[: 1 << 20] for stream in self.now]
+def once_each(pairs):
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("a key that stands twice")
+    return made

@@ -33,10 +33,10 @@ class Input(io.TextIOBase):
         return True
 
     def read(self, *size):
-        return PEER.ask("stdin", 0, "read", *size)
+        return PEER.ask("stdin read", None, *size)
 
     def readline(self, *size):
-        return PEER.ask("stdin", 0, "readline", *size)
+        return PEER.ask("stdin readline", None, *size)
 
 
 def services():
@@ -53,14 +53,12 @@ def main():
     nothing = os.open("/dev/null", os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
-    PEER = Peer(wire)
+    PEER = Code(wire)
     services()
-    builtins.input = lambda prompt="": PEER.ask("input", 0, str(prompt))
+    builtins.input = lambda prompt="": PEER.ask("input", None, str(prompt))
     sys.stdin = Input()
     while True:
         PEER.serve(PEER.next_message())
 
-
-import linecache
 
 main()

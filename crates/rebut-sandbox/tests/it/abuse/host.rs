@@ -144,6 +144,19 @@ pub const CASES: &[Case] = &[
         Some("secret"),
     ),
     held(
+        14,
+        "facts of the machine in /proc",
+        Program::Python(
+            "known = 'cpuinfo filesystems loadavg meminfo mounts net self stat sys sysvipc thread-self uptime version'.split()\n\
+             for entry in sorted(os.listdir('/proc')) + ['sys/kernel/random/boot_id']:\n\
+             \x20   look = os.listdir if os.path.isdir('/proc/' + entry) else lambda file: open(file, 'rb').read(1)\n\
+             \x20   if not entry.isdigit() and entry not in known and tried(look, '/proc/' + entry) == 'done': print(entry)\n\
+             print(open('/proc/meminfo').read(8), tried(os.listdir, '/proc/self/fd'))",
+        ),
+        "MemTotal done\n",
+        Some("cmdline"),
+    ),
+    held(
         15,
         "environment of the machine",
         Program::Python(

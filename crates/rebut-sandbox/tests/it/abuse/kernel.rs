@@ -70,6 +70,18 @@ pub const CASES: &[Case] = &[
         "EPERM\nEPERM\nEPERM\nEPERM\nEPERM\nEPERM\nEPERM\n",
         None,
     ),
+    denied(
+        30,
+        "calls newer than the list of calls",
+        // open_tree_attr, file_getattr, and numbers that no kernel has yet; then those that look at mounts and other processes.
+        Program::C(
+            "TRY(syscall(467, -100, \"/\", 0, 0, 0)); TRY(syscall(468, -100, \"/\", 0, 0, 0)); TRY(syscall(600)); TRY(syscall(4000));\n\
+             TRY(syscall(457, 0, 0, 0, 0)); TRY(syscall(458, 0, 0, 0, 0)); TRY(syscall(SYS_kcmp, 1, 1, 0, 0, 0));\n\
+             TRY(syscall(SYS_process_vm_readv, 1, 0, 0, 0, 0, 0)); TRY(syscall(SYS_pidfd_getfd, 0, 0, 0)); TRY(syscall(SYS_mount_setattr, 0, 0, 0, 0, 0));",
+        ),
+        "ENOSYS\nENOSYS\nENOSYS\nENOSYS\nEPERM\nEPERM\nEPERM\nEPERM\nEPERM\nEPERM\n",
+        Some("done"),
+    ),
     #[cfg(target_arch = "x86_64")]
     Case {
         number: 33,

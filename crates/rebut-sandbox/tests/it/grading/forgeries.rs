@@ -51,16 +51,6 @@ async fn code_that_hangs_anywhere_is_no_pass() {
     }
 }
 
-/// Code that speaks the protocol itself: it asks for what is behind an object of the tests. Using the object works, or this shows nothing.
-#[tokio::test]
-async fn the_code_does_not_get_into_the_process_of_the_tests() {
-    let sandbox = sandbox();
-    for case in cases(include_str!("data/prying.txt")) {
-        let ran = Run::of(case.title, case.code, case.tests).on(&sandbox).await;
-        assert!(ran.all_passed(), "{ran:#?}");
-    }
-}
-
 #[tokio::test]
 async fn no_javascript_forgery_passes() {
     let sandbox = sandbox();

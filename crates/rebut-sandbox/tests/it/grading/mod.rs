@@ -10,7 +10,7 @@ use rebut_engine::sandbox::{Job, Ran, Sandbox, Style, TestVerdict, Tests, Work};
 use rebut_sandbox::BubbleSandbox;
 
 /// One run: a language, its code, its tests.
-struct Run<'a> {
+pub(crate) struct Run<'a> {
     language: &'a str,
     code: &'a str,
     tests: &'a str,
@@ -19,15 +19,15 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn of(language: &'a str, code: &'a str, tests: &'a str) -> Self {
+    pub(crate) fn of(language: &'a str, code: &'a str, tests: &'a str) -> Self {
         Self { language, code, tests, style: None, seconds: 30 }
     }
 
-    fn seconds(self, seconds: u32) -> Self {
+    pub(crate) fn seconds(self, seconds: u32) -> Self {
         Self { seconds, ..self }
     }
 
-    async fn on(&self, sandbox: &BubbleSandbox) -> Ran {
+    pub(crate) async fn on(&self, sandbox: &BubbleSandbox) -> Ran {
         let tests = Tests { text: self.tests.to_owned(), style: self.style };
         let job = Job { language: self.language.to_owned(), code: self.code.to_owned(), work: Work::Tests(tests), seconds: self.seconds };
         sandbox.run(&job).await.unwrap_or_else(|refused| panic!("{}: {refused}", self.language))
@@ -35,13 +35,13 @@ impl<'a> Run<'a> {
 }
 
 /// One part of a file of cases: `=== title`, the code, and after `--- tests` its tests.
-struct Case<'a> {
-    title: &'a str,
-    code: &'a str,
-    tests: &'a str,
+pub(crate) struct Case<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) code: &'a str,
+    pub(crate) tests: &'a str,
 }
 
-fn cases(text: &str) -> Vec<Case<'_>> {
+pub(crate) fn cases(text: &str) -> Vec<Case<'_>> {
     let parts = text.strip_prefix("=== ").expect("a file of cases begins with a title").split("\n=== ");
     let found = parts.map(|part| {
         let (title, body) = part.split_once('\n').expect("a title is a line");
@@ -56,7 +56,7 @@ fn style(name: &str) -> Option<Style> {
     (name != "found out").then(|| serde_json::from_value(name.into()).expect("a style"))
 }
 
-fn sandbox() -> BubbleSandbox {
+pub(crate) fn sandbox() -> BubbleSandbox {
     BubbleSandbox::new(inner())
 }
 
