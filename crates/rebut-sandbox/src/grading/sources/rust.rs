@@ -42,7 +42,15 @@ pub(in super::super) fn plan(job: &Job, tests: &Tests, tools: &Toolchain) -> Res
     }
     let words = ["--crate-name", "harness", "--extern", "checks=libchecks.rlib", "-o", "harness", "harness.rs"];
     steps.push(Step { argv: rustc("2021", &words), files: vec![Given::text("harness.rs", harness(&found))], makes: vec!["harness"] });
-    Ok(Plan { names, steps, run: vec!["/in/harness".to_owned(), "{test}".to_owned()], files: Vec::new(), read: Vec::new(), noise: &[] })
+    Ok(Plan {
+        names,
+        steps,
+        run: vec!["/in/harness".to_owned(), "{test}".to_owned()],
+        files: Vec::new(),
+        read: Vec::new(),
+        noise: &[],
+        worker: None,
+    })
 }
 
 /// Macros of the standard library that tests judge with.
