@@ -2,7 +2,6 @@
 
 use super::{Case, Run, cases, sandbox, verdicts};
 use rebut_engine::sandbox::{Ran, TestVerdict};
-use rebut_sandbox::BubbleSandbox;
 
 /// Tests for code that is to double a number.
 const DOUBLES: &str = "use solution::*;\n#[test]\nfn doubles() { assert_eq!(f(2), 4); }\n";
@@ -14,42 +13,50 @@ fn expected(title: &str) -> (bool, Vec<TestVerdict>) {
     (shared, words.map(|word| serde_json::from_value(word.into()).expect("a verdict")).collect())
 }
 
-async fn run(sandbox: &BubbleSandbox, case: &Case<'_>, seconds: u32) -> Ran {
-    let tests = if case.tests.is_empty() { DOUBLES } else { case.tests };
-    Run::of("rust", case.code, tests).seconds(seconds).on(sandbox).await
+/// Runs the cases, two at a time, and gathers what is not as its title says. What may pass, and how, is up to `is_right`.
+async fn wrong(cases: &[Case<'_>], seconds: u32, is_right: fn(&Ran, &[TestVerdict]) -> bool) -> Vec<String> {
+    let sandbox = sandbox();
+    let half = async |part: &[Case<'_>]| {
+        let mut wrong = Vec::new();
+        for case in part {
+            let (shared, expected) = expected(case.title);
+            let tests = if case.tests.is_empty() { DOUBLES } else { case.tests };
+            let ran = Run::of("rust", case.code, tests).seconds(seconds).on(&sandbox).await;
+            if ran.shared_process != shared || !is_right(&ran, &expected) {
+                wrong.push(format!("{}\n{ran:#?}", case.title));
+            }
+        }
+        wrong
+    };
+    let (first, second) = cases.split_at(cases.len() / 2);
+    let (mut all, more) = tokio::join!(half(first), half(second));
+    all.extend(more);
+    all
 }
 
 #[tokio::test]
 async fn honest_rust_has_the_verdict_of_each_test_apart_where_it_can_be() {
-    let sandbox = sandbox();
     let cases = cases(include_str!("data/rust_honest.txt"));
     assert!(cases.len() >= 20);
-    let mut wrong = Vec::new();
-    for case in cases {
-        let (shared, expected) = expected(case.title);
-        let ran = run(&sandbox, &case, 30).await;
-        if verdicts(&ran) != expected || ran.distrust.is_some() || ran.shared_process != shared {
-            wrong.push(format!("{}\n{ran:#?}", case.title));
-        }
-    }
+    let wrong = wrong(&cases, 30, |ran, expected| verdicts(ran) == expected && ran.distrust.is_none()).await;
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
+/// The first honest case shows that a pass could be.
 #[tokio::test]
 async fn no_rust_forgery_passes() {
-    let sandbox = sandbox();
-    let honest = run(&sandbox, &Case { title: "", code: "pub fn f(x: i32) -> i32 { x * 2 }", tests: "" }, 30).await;
-    assert!(honest.all_passed() && !honest.shared_process, "{honest:#?}");
+    let honest = [Case { title: "apart pass", code: "pub fn f(x: i32) -> i32 { x * 2 }", tests: "" }];
+    assert_eq!(wrong(&honest, 30, |ran, _| ran.all_passed()).await, [""; 0]);
     let cases = cases(include_str!("data/rust_forgeries.txt"));
     assert!(cases.len() >= 25);
-    let mut wrong = Vec::new();
-    for case in cases {
-        let (shared, expected) = expected(case.title);
-        let ran = run(&sandbox, &case, 5).await;
-        let as_expected = ran.distrust.is_some() || verdicts(&ran) == expected;
-        if ran.passed() > 0 || ran.all_passed() || ran.shared_process != shared || !as_expected {
-            wrong.push(format!("{}\n{ran:#?}", case.title));
-        }
-    }
+    let is_right = |ran: &Ran, expected: &[TestVerdict]| {
+        ran.passed() == 0 && !ran.all_passed() && (ran.distrust.is_some() || verdicts(ran) == expected)
+    };
+    let wrong = wrong(&cases, 5, is_right).await;
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn no_rust_forgery_passes_as_an_ordinary_user() {
+    crate::users::as_ordinary_user("grading::rust::no_rust_forgery_passes");
 }

@@ -16,6 +16,8 @@ pub(super) struct Offer {
     pub consts: Vec<Const>,
     /// Other names of types, and what they mean.
     pub aliases: Vec<(String, Ty)>,
+    /// Types of the standard library that the tests find in the code's scope.
+    pub imports: BTreeSet<&'static str>,
     /// All calls; the place of one is its number.
     pub calls: Vec<Call>,
 }
@@ -86,7 +88,8 @@ pub(super) fn offer(mut surface: Surface, words: &BTreeSet<&str>, private: bool)
     };
     let aliases = surface.aliases.iter().filter(|(public, _, ty)| is_wanted(*public) && (known.is_data(ty) || known.is_held(ty)));
     let aliases = aliases.map(|(_, name, ty)| (name.clone(), ty.clone())).collect();
-    Some(Offer { copied: marked(&copied), kept: marked(&kept), consts: surface.consts.clone(), aliases, calls })
+    let imports = surface.imports.iter().filter(|(public, _)| is_wanted(*public)).map(|(_, path)| *path).collect();
+    Some(Offer { copied: marked(&copied), kept: marked(&kept), consts: surface.consts.clone(), aliases, imports, calls })
 }
 
 impl Surface {

@@ -33,6 +33,9 @@ pub(super) fn stubs(offer: &Offer) -> String {
             }
         }
     }
+    for path in &offer.imports {
+        let _ = writeln!(text, "pub use {path};");
+    }
     for (name, ty) in &offer.aliases {
         let _ = writeln!(text, "pub type {name} = {};", ty.print(STATIC, "crate::"));
     }

@@ -16,6 +16,8 @@ pub(super) struct Surface {
     pub impls: Vec<(String, String)>,
     /// Other names of types: public or not, the name, what it means.
     pub aliases: Vec<(bool, String, Ty)>,
+    /// Types of the standard library that are in scope by a `use`: public or not, the path.
+    pub imports: Vec<(bool, &'static str)>,
 }
 
 /// A function, or one of a type.
@@ -180,9 +182,27 @@ fn item(head: &Head, mut cursor: Cursor<'_>, found: &mut Surface) -> Option<()> 
         found.aliases.push((head.public, name, read(&mut cursor, None, DEPTH)?));
     } else if cursor.take("impl") {
         implementation(cursor, found)?;
+    } else if cursor.take("use") {
+        cursor.colons();
+        let words: Vec<&str> = cursor.words[cursor.at..].iter().map(|word| word.text).collect();
+        let is_plain = words.first() == Some(&"std") && !words.contains(&"as");
+        let known = IMPORTS.iter().filter(|path| is_plain && path.rsplit(':').next().is_some_and(|name| words.contains(&name)));
+        found.imports.extend(known.map(|path| (head.public, *path)));
     }
     Some(())
 }
+
+/// Types that tests use through the `use` of the code.
+const IMPORTS: &[&str] = &[
+    "::std::collections::HashMap",
+    "::std::collections::HashSet",
+    "::std::collections::BTreeMap",
+    "::std::collections::BTreeSet",
+    "::std::collections::VecDeque",
+    "::std::collections::BinaryHeap",
+    "::std::cmp::Ordering",
+    "::std::cmp::Reverse",
+];
 
 /// `impl T { … }`, or `impl Trait for T { … }`.
 fn implementation(mut cursor: Cursor<'_>, found: &mut Surface) -> Option<()> {
@@ -315,7 +335,7 @@ fn variants(mut cursor: Cursor<'_>) -> Option<Shape> {
     let mut found = Vec::new();
     while !cursor.take("}") {
         let head = head(&mut cursor);
-        let name = cursor.name().filter(|_| !head.odd)?.to_owned();
+        let name = cursor.name().filter(|name| !head.odd && name.starts_with(|c: char| c.is_ascii_uppercase()))?.to_owned();
         let holds = fields(&mut cursor, true)?;
         let number = if cursor.take("=") { Some(i64::try_from(integer(&mut cursor)?).ok()?) } else { None };
         found.push((name, holds, number, head.default));

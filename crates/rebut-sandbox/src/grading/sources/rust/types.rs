@@ -47,7 +47,8 @@ pub(super) const STRING: &str = "::std::string::String";
 pub(super) const ORDERING: &str = "::std::cmp::Ordering";
 pub(super) const UNIT: &str = "()";
 /// Where types of the standard library and of the code itself are named from.
-const BEFORE: &[&str] = &["std", "core", "alloc", "collections", "vec", "string", "option", "result", "boxed", "cmp", "crate", "self"];
+const BEFORE: &[&str] =
+    &["std", "core", "alloc", "collections", "vec", "string", "option", "result", "boxed", "cmp", "primitive", "crate", "self"];
 
 /// Words that are read one by one.
 #[derive(Clone)]
@@ -199,6 +200,9 @@ fn path(cursor: &mut Cursor<'_>, own: Option<&str>, depth: usize) -> Option<Ty> 
         return own.map(|own| Ty::Named(own.to_owned())).filter(|_| cursor.peek() != ":");
     }
     let name = cursor.name()?;
+    if name == "Box" && any_error(cursor) {
+        return Some(Ty::Simple("::std::boxed::Box<dyn ::std::error::Error>"));
+    }
     let parameters = if cursor.take("<") { list(cursor, ">", own, depth)? } else { Vec::new() };
     if cursor.peek() == ":" && cursor.words.get(cursor.at + 1).is_some_and(|next| next.text == ":") {
         return None;
@@ -215,6 +219,21 @@ fn path(cursor: &mut Cursor<'_>, own: Option<&str>, depth: usize) -> Option<Ty> 
         ("Ordering", _) => Ty::Simple(ORDERING),
         _ => Ty::Named(name.to_owned()),
     })
+}
+
+/// Goes past `<dyn Error>`, an error of any kind: its words cross.
+fn any_error(cursor: &mut Cursor<'_>) -> bool {
+    let mut ahead = cursor.clone();
+    if !(ahead.take("<") && ahead.take("dyn")) {
+        return false;
+    }
+    ahead.colons();
+    while matches!(ahead.peek(), "std" | "core" | "error") && ahead.name().is_some() && ahead.colons() {}
+    let is_error = ahead.take("Error") && ahead.take(">");
+    if is_error {
+        *cursor = ahead;
+    }
+    is_error
 }
 
 impl Ty {
