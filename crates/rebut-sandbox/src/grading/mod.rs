@@ -6,6 +6,7 @@ mod command;
 mod pair;
 mod shared;
 mod sources;
+mod worker;
 
 use crate::{Jail, check_style, languages::Toolchain};
 use apart::Kit;

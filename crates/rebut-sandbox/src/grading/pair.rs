@@ -97,6 +97,16 @@ impl Pair {
         }
     }
 
+    /// How the code's process ended, once it was lost and that is known.
+    pub(super) fn code_end(&self) -> Option<&End> {
+        self.code.ended.as_ref()
+    }
+
+    /// How the tests' process ended, once it was lost and that is known.
+    pub(super) fn tests_end(&self) -> Option<&End> {
+        self.tests.ended.as_ref()
+    }
+
     /// The end of what both wrote to their standard errors.
     pub(super) fn words(&self) -> String {
         let both = [&self.code.noise, &self.tests.noise].map(|noise| String::from_utf8_lossy(noise).trim().to_owned());
@@ -122,6 +132,7 @@ struct Side {
     from: Receiver,
     errors: Option<Receiver>,
     ending: Pin<Box<dyn Future<Output = Ended> + Send>>,
+    ended: Option<End>,
     heard: Vec<u8>,
     noise: Vec<u8>,
 }
@@ -134,7 +145,7 @@ impl Side {
                 fix: "report this as an error of rebut".to_owned(),
             });
         };
-        Ok(Self { to, from, errors, ending: Box::pin(cell.end()), heard: Vec::new(), noise: Vec::new() })
+        Ok(Self { to, from, errors, ending: Box::pin(cell.end()), ended: None, heard: Vec::new(), noise: Vec::new() })
     }
 
     async fn send(&mut self, kind: u8, words: &[u8]) -> io::Result<()> {
@@ -197,7 +208,8 @@ impl Side {
         while let Ok(Ok(count @ 1..)) = timeout(Duration::from_millis(50), read_some(self.errors.as_mut(), &mut rest)).await {
             self.keep(&rest[..count]);
         }
-        let how = ended.map_or_else(|| "it closed its channel".to_owned(), |ended| ended_words(&ended.end));
+        self.ended = ended.map(|ended| ended.end);
+        let how = self.ended.as_ref().map_or_else(|| "it closed its channel".to_owned(), ended_words);
         let noise = String::from_utf8_lossy(&self.noise);
         format!("{how}\n{}", tail(noise.trim(), 1500)).trim().to_owned()
     }

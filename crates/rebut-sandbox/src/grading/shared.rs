@@ -1,11 +1,13 @@
-//! Tests that share a process with the code: one process for each test, and a pass only when our own last lines ran after it.
+//! Tests that are built: one process for each test, and a pass only when our own last lines ran after it.
 //!
-//! Weaker than tests that run apart: code that reads the memory of its own process can find the nonce.
+//! Where the plan has a worker, the code is a program of its own. Without one it shares the process of the tests, which is weaker: code that
+//! reads the memory of its own process can find the nonce.
 
 use super::{
     Prepared, Time,
     book::{Book, Said, tail},
     pair::ended_words,
+    worker::{self, Worker},
 };
 use crate::{Ended, Given, Jail, Limits, Spec, languages::Toolchain, limits::PROCESSOR_TIME};
 use rebut_engine::sandbox::{End, Job, Ran, Refused, TestVerdict, Tests, Work};
@@ -25,6 +27,8 @@ pub(super) struct Plan {
     pub read: Vec<String>,
     /// What lines of its standard error begin with that the runner of the language writes itself.
     pub noise: &'static [&'static str],
+    /// The code as a program of its own. With it nothing of the code is in the steps above; without it the tests run in the code's process.
+    pub worker: Option<Worker>,
 }
 
 /// The tests that their text shows, or why it cannot be read.
@@ -74,12 +78,17 @@ pub(super) async fn run(
             return Ok(super::ran(jail, &time, Prepared { book, end: End::NotBuilt, stderr: why, shared_process: true }));
         }
     };
+    let (plan, built) = build_all(jail, tools, plan).await?;
+    let shared_process = plan.worker.is_none();
     book.hear(Said::Collected { names: plan.names.clone() });
-    let built = match build(jail, tools, &plan).await? {
+    let built = match built {
         Ok(built) => built,
-        Err((end, words)) => {
+        Err(NotBuilt { end, words, doubt }) => {
+            if let Some(why) = doubt {
+                book.doubt(&why);
+            }
             book.give_up(TestVerdict::Error, &format!("it could not be built:\n{}", tail(&words, 1500)));
-            return Ok(super::ran(jail, &time, Prepared { book, end, stderr: words, shared_process: true }));
+            return Ok(super::ran(jail, &time, Prepared { book, end, stderr: words, shared_process }));
         }
     };
     time.start_again();
@@ -91,21 +100,55 @@ pub(super) async fn run(
         }
         book.hear(Said::Begin { number });
         let left = plan.names.len() - number;
-        let (verdict, words) = one(jail, tools, &plan, &built, name, &mut time, left).await?;
+        let (verdict, words) = match &plan.worker {
+            Some(worker) => worker::one((jail, tools), (&plan, worker), &built, name, &mut time, left).await?,
+            None => one(jail, tools, &plan, &built.tests, name, &mut time, left).await?,
+        };
+        let is_noise = |line: &&str| !plan.noise.iter().any(|start| line.starts_with(start));
+        let words = words.lines().filter(is_noise).collect::<Vec<_>>().join("\n");
         let output = if verdict == TestVerdict::Pass { String::new() } else { words.clone() };
         stderr = tail(&format!("{stderr}{words}"), 8 << 10);
         book.hear(Said::End { number, verdict, output });
     }
     book.hear(Said::Done);
     let end = if time.is_over() { End::TimedOut } else { End::Exited(0) };
-    Ok(super::ran(jail, &time, Prepared { book, end, stderr, shared_process: true }))
+    Ok(super::ran(jail, &time, Prepared { book, end, stderr, shared_process }))
 }
 
-type Built = Result<Vec<Given>, (End, String)>;
+/// What was built: the tests' program, and the code's where it is another.
+pub(super) struct Built {
+    pub tests: Vec<Given>,
+    pub code: Vec<Given>,
+}
 
-async fn build(jail: &Jail, tools: &Toolchain, plan: &Plan) -> Result<Built, Refused> {
+/// A build that failed.
+struct NotBuilt {
+    end: End,
+    words: String,
+    /// Why the code is not to be believed besides.
+    doubt: Option<String>,
+}
+
+/// Builds what a plan says. Where code and tests cannot be built apart, the plan's other way is taken, and its words are told.
+async fn build_all(jail: &Jail, tools: &Toolchain, mut plan: Plan) -> Result<(Plan, Result<Built, NotBuilt>), Refused> {
+    loop {
+        let code_steps = plan.worker.as_ref().map_or(&[][..], |worker| &worker.steps);
+        let (tests, code) = tokio::try_join!(build(jail, tools, &plan.steps), build(jail, tools, code_steps))?;
+        let failed = match (tests, code) {
+            (Ok(tests), Ok(code)) => return Ok((plan, Ok(Built { tests, code }))),
+            (_, Err(failed)) | (Err(failed), _) => failed,
+        };
+        match plan.worker.take().map(|worker| worker.otherwise) {
+            Some(Ok(otherwise)) => plan = *otherwise,
+            Some(Err(why)) => return Ok((plan, Err(NotBuilt { doubt: Some(why), ..failed }))),
+            None => return Ok((plan, Err(failed))),
+        }
+    }
+}
+
+async fn build(jail: &Jail, tools: &Toolchain, steps: &[Step]) -> Result<Result<Vec<Given>, NotBuilt>, Refused> {
     let mut made: Vec<Given> = Vec::new();
-    for step in &plan.steps {
+    for step in steps {
         let writable = step.files.iter().chain(&made).cloned().collect();
         let collect: Vec<String> = step.makes.iter().map(|name| (*name).to_owned()).collect();
         let (folders, env, limits) = (tools.folders.clone(), tools.env(), tools.build_limits());
@@ -114,7 +157,7 @@ async fn build(jail: &Jail, tools: &Toolchain, plan: &Plan) -> Result<Built, Ref
         if ended.end != End::Exited(0) || ended.files.len() != step.makes.len() {
             let words = String::from_utf8_lossy(&[ended.stderr, ended.stdout].concat()).into_owned();
             let end = if matches!(ended.end, End::Exited(_)) { End::NotBuilt } else { ended.end };
-            return Ok(Err((end, words)));
+            return Ok(Err(NotBuilt { end, words, doubt: None }));
         }
         made.extend(ended.files);
     }
@@ -149,9 +192,7 @@ async fn one(
         }
     };
     let ended = tokio::join!(telling, cell.end()).1;
-    let (verdict, words) = judge(&ended, &nonce);
-    let is_noise = |line: &&str| !plan.noise.iter().any(|start| line.starts_with(start));
-    Ok((verdict, words.lines().filter(is_noise).collect::<Vec<_>>().join("\n")))
+    Ok(judge(&ended, &nonce))
 }
 
 /// What the end of a test's process says. A pass is nothing but the nonce and the word, from a process that ended well.

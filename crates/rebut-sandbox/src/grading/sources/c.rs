@@ -52,6 +52,7 @@ fn plan(job: &Job, tests: &Tests, tools: &Toolchain, ending: &str, flags: &[&str
         files: Vec::new(),
         read: Vec::new(),
         noise: &[],
+        worker: None,
     })
 }
 

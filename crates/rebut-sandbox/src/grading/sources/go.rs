@@ -25,7 +25,7 @@ pub(in super::super) fn plan(job: &Job, tests: &Tests, tools: &Toolchain) -> Res
     // What a test logs is only told in time when it is told at once.
     let run = ["/in/harness", "-test.v", "-test.run=^TestRebutOne$", "-test.timeout=0", "{test}"].map(str::to_owned).to_vec();
     let steps = vec![Step { argv, files, makes: vec!["harness"] }];
-    Ok(Plan { names, steps, run, files: Vec::new(), read: Vec::new(), noise: &["=== ", "--- ", "    --- "] })
+    Ok(Plan { names, steps, run, files: Vec::new(), read: Vec::new(), noise: &["=== ", "--- ", "    --- "], worker: None })
 }
 
 /// The tests of a file, and its package.

@@ -26,7 +26,7 @@ pub(in super::super) fn plan(job: &Job, tests: &Tests, tools: &Toolchain) -> Res
     let run = ["/bin/sh", "-c", around, &tools.program.display().to_string()].map(str::to_owned).to_vec();
     let names = if tests.text.trim().is_empty() { Vec::new() } else { vec!["the program".to_owned()] };
     let read = [&tools.program.display().to_string(), "-n", "/in/tests.sh"].map(str::to_owned).to_vec();
-    Ok(Plan { names, steps: Vec::new(), run, files, read, noise: &[] })
+    Ok(Plan { names, steps: Vec::new(), run, files, read, noise: &[], worker: None })
 }
 
 /// Whether the script may run the code in its own shell, where `exit 0` would end the script too.
