@@ -2,7 +2,7 @@
 
 use super::{
     Time,
-    pair::{Happened, Pair, ended_words},
+    pair::{Happened, Pair},
     shared::{Built, Plan, Step},
 };
 use crate::{Given, Jail, Limits, Spec, languages::Toolchain, limits::PROCESSOR_TIME};
@@ -100,8 +100,7 @@ fn lost(end: Option<&End>, why: &str) -> (TestVerdict, String) {
         Some(End::Signalled(6)) => (TestVerdict::Fail, "it aborted".to_owned()),
         Some(End::TimedOut) => (TestVerdict::Timeout, "it did not end in time".to_owned()),
         Some(End::Resource(what)) if what == PROCESSOR_TIME => (TestVerdict::Timeout, "it used up its processor time".to_owned()),
-        Some(end) => (TestVerdict::Error, format!("{why} ({})", ended_words(end))),
-        None => (TestVerdict::Error, why.to_owned()),
+        _ => (TestVerdict::Error, why.to_owned()),
     }
 }
 

@@ -1,76 +1,134 @@
-//! Rust: the code is a library without `unsafe`, the tests are another, and a main of ours calls them one by one.
+//! Rust: the tests are a program with stubs that ask the code, which is another program. Where that cannot be, they share one.
+
+mod offer;
+mod print;
+mod surface;
+#[cfg(test)]
+mod tests;
+mod types;
 
 use super::{
-    super::shared::{Plan, Step},
+    super::{
+        shared::{Plan, Step},
+        worker::Worker,
+    },
     tokens::{Dialect, Token, tokens},
 };
 use crate::{Given, languages::Toolchain};
 use rebut_engine::sandbox::{Job, Tests};
+use std::collections::BTreeSet;
 
 /// What is built and run.
 pub(in super::super) fn plan(job: &Job, tests: &Tests, tools: &Toolchain) -> Result<Plan, String> {
-    check_words(&job.code, &tests.text)?;
     let text = open(&tests.text);
     let found = find(&text);
-    let names: Vec<String> = found.iter().map(|test| test.path.clone()).collect();
-    let together = tests.text.contains("super::");
-    let rustc = |edition: &'static str, words: &[&str]| -> Vec<String> {
-        let always = ["--edition", edition, "-C", "debuginfo=0", "--cfg", "test", "-A", "warnings", "-L", "."];
-        std::iter::once(tools.program.display().to_string()).chain(always.iter().chain(words).map(|word| (*word).to_owned())).collect()
-    };
-    // Without `unsafe` the code can neither run before main nor look into the memory of the harness.
-    let library = ["--crate-type", "lib", "-F", "unsafe_code"];
-    let mut steps = Vec::new();
-    if together {
-        let inside = tokens(&text, Dialect::Rust).first().is_none_or(|first| first.text != "mod") && !has_own_module(&text);
-        let root = if inside {
-            format!("{}\npub mod checks {{\n{text}\n}}\npub use checks::*;\n", job.code)
-        } else {
-            format!("{}\n{text}\n", job.code)
-        };
-        let words = [&library[..], &["--crate-name", "checks", "checks.rs"]].concat();
-        steps.push(Step { argv: rustc("2024", &words), files: vec![Given::text("checks.rs", root)], makes: vec!["libchecks.rlib"] });
-    } else {
-        let words = [&library[..], &["--crate-name", "solution", "solution.rs"]].concat();
-        steps.push(Step {
-            argv: rustc("2024", &words),
-            files: vec![Given::text("solution.rs", job.code.as_str())],
-            makes: vec!["libsolution.rlib"],
-        });
-        let words = ["--crate-type", "lib", "--crate-name", "checks", "--extern", "solution=libsolution.rlib", "checks.rs"];
-        steps.push(Step { argv: rustc("2024", &words), files: vec![Given::text("checks.rs", text)], makes: vec!["libchecks.rlib"] });
+    let words: BTreeSet<&str> = tokens(&tests.text, Dialect::Rust).iter().map(|word| word.text).collect();
+    let layout = Layout { text: &text, found: &found, inside: tests.text.contains("super::") && !words.contains("solution"), tools };
+    let shared = check_words(&job.code, &words).map(|()| Box::new(layout.shared(&job.code)));
+    match layout.apart(&job.code, &words) {
+        Some((plan, worker)) => Ok(Plan { worker: Some(Worker { otherwise: shared, ..worker }), ..plan }),
+        None => shared.map(|plan| *plan),
     }
-    let words = ["--crate-name", "harness", "--extern", "checks=libchecks.rlib", "-o", "harness", "harness.rs"];
-    steps.push(Step { argv: rustc("2021", &words), files: vec![Given::text("harness.rs", harness(&found))], makes: vec!["harness"] });
-    Ok(Plan {
-        names,
-        steps,
-        run: vec!["/in/harness".to_owned(), "{test}".to_owned()],
-        files: Vec::new(),
-        read: Vec::new(),
-        noise: &[],
-        worker: None,
-    })
+}
+
+/// The tests, and how they are put together with what they test.
+struct Layout<'a> {
+    /// Their text, opened.
+    text: &'a str,
+    found: &'a [Test],
+    /// Whether they are a module of the code.
+    inside: bool,
+    tools: &'a Toolchain,
+}
+
+impl Layout<'_> {
+    /// Code and tests in one process. Without `unsafe` the code can neither run before main nor look into the memory of the harness.
+    fn shared(&self, code: &str) -> Plan {
+        let safe = ["-F", "unsafe_code"];
+        self.plan(self.steps(code, &safe, if self.inside { &safe } else { &[] }), include_str!("harness.rs.txt"))
+    }
+
+    /// The tests with stubs in one process, the code in another; nothing where no stub can be made, or where several threads ask at once.
+    fn apart(&self, code: &str, words: &BTreeSet<&str>) -> Option<(Plan, Worker)> {
+        if words.contains("thread") {
+            return None;
+        }
+        let offer = offer::offer(surface::surface(code), words, self.inside).filter(|offer| !offer.calls.is_empty())?;
+        let plan = self.plan(self.steps(&print::stubs(&offer), &[], &[]), include_str!("rust/harness.rs.txt"));
+        let library = ["--crate-type", "lib", "-F", "unsafe_code", "--crate-name", "solution", "solution.rs"];
+        let program = ["--crate-name", "worker", "--extern", "solution=libsolution.rlib", "-o", "worker", "worker.rs"];
+        let steps = vec![
+            self.step("2024", &library, "solution.rs", format!("{code}{}", print::answers(&offer)), "libsolution.rlib"),
+            self.step("2021", &program, "worker.rs", include_str!("rust/worker_main.rs.txt").to_owned(), "worker"),
+        ];
+        let otherwise = Err(String::new());
+        Some((plan, Worker { steps, run: vec!["/in/worker".to_owned()], files: Vec::new(), otherwise }))
+    }
+
+    /// Builds the tests against a library `solution`, or as a module of it.
+    fn steps(&self, library: &str, of_library: &[&str], of_tests: &[&str]) -> Vec<Step> {
+        let text = self.text;
+        if self.inside {
+            let is_module = tokens(text, Dialect::Rust).first().is_some_and(|first| first.text == "mod") || has_own_module(text);
+            let root = if is_module {
+                format!("{library}\n{text}\n")
+            } else {
+                format!("{library}\npub mod checks {{\n{text}\n}}\npub use checks::*;\n")
+            };
+            let words = [&["--crate-type", "lib", "--crate-name", "checks", "checks.rs"], of_tests].concat();
+            return vec![self.step("2024", &words, "checks.rs", root, "libchecks.rlib")];
+        }
+        let words = [&["--crate-type", "lib", "--crate-name", "solution", "solution.rs"], of_library].concat();
+        let library = self.step("2024", &words, "solution.rs", library.to_owned(), "libsolution.rlib");
+        let words = ["--crate-type", "lib", "--crate-name", "checks", "--extern", "solution=libsolution.rlib", "checks.rs"];
+        vec![library, self.step("2024", &words, "checks.rs", text.to_owned(), "libchecks.rlib")]
+    }
+
+    fn plan(&self, mut steps: Vec<Step>, main: &str) -> Plan {
+        let words = ["--crate-name", "harness", "--extern", "checks=libchecks.rlib", "-o", "harness", "harness.rs"];
+        steps.push(self.step("2021", &words, "harness.rs", harness(main, self.found), "harness"));
+        let names = self.found.iter().map(|test| test.path.clone()).collect();
+        let run = vec!["/in/harness".to_owned(), "{test}".to_owned()];
+        Plan { names, steps, run, files: Vec::new(), read: Vec::new(), noise: &[], worker: None }
+    }
+
+    fn step(&self, edition: &str, words: &[&str], file: &str, text: String, makes: &'static str) -> Step {
+        let always = ["--edition", edition, "-C", "debuginfo=0", "--cfg", "test", "-A", "warnings", "-L", "."];
+        let program = self.tools.program.display().to_string();
+        let argv = std::iter::once(program).chain(always.iter().chain(words).map(|word| (*word).to_owned())).collect();
+        Step { argv, files: vec![Given::text(file, text)], makes: vec![makes] }
+    }
 }
 
 /// Macros of the standard library that tests judge with.
 const JUDGING: &[&str] =
     &["assert", "assert_eq", "assert_ne", "debug_assert", "debug_assert_eq", "debug_assert_ne", "matches", "panic", "vec", "format"];
 
-/// Code must not give another meaning to what the tests judge with, nor be equal to what is of another type.
-fn check_words(code: &str, tests: &str) -> Result<(), String> {
-    let used: Vec<&str> = tokens(tests, Dialect::Rust).iter().map(|word| word.text).filter(|word| JUDGING.contains(word)).collect();
+/// Code that shares a process with its tests must not give another meaning to what they judge with, nor be equal to what is of another type.
+fn check_words(code: &str, tests: &BTreeSet<&str>) -> Result<(), String> {
     let words = tokens(code, Dialect::Rust);
+    let (mut depth, mut macros) = (0_usize, Vec::new());
     for (index, word) in words.iter().enumerate() {
-        let next = words.get(index + 1).map_or("", |next| next.text);
-        if used.contains(&word.text) && next != "!" {
+        let after = |places: usize| words.get(index + places).map_or("", |next| next.text);
+        if JUDGING.contains(&word.text) && tests.contains(word.text) && after(1) != "!" {
             return Err(format!("the code gives `{}!` another meaning, and the tests use it", word.text));
         }
-        if matches!(word.text, "PartialEq" | "PartialOrd") && matches!(next, "<" | "as") {
-            return Err(format!(
-                "the code has a type of its own that is compared with other types (`{}<…>`): it could be equal to everything",
-                word.text
-            ));
+        match word.text {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => {
+                depth = depth.saturating_sub(1);
+                macros.retain(|at| *at < depth);
+            }
+            // Also `macro_rules! name {`. What a macro makes of its words cannot be seen.
+            "!" if matches!(after(1), "(" | "[" | "{") || matches!(after(2), "(" | "[" | "{") => macros.push(depth),
+            ";" => macros.retain(|at| *at < depth),
+            "PartialEq" | "PartialOrd" if matches!(after(1), "<" | "as" | ":") || !macros.is_empty() => {
+                return Err(format!(
+                    "the code has a type of its own that is compared with other types (`{}<…>`): it could be equal to everything",
+                    word.text
+                ));
+            }
+            _ => {}
         }
     }
     Ok(())
@@ -79,7 +137,8 @@ fn check_words(code: &str, tests: &str) -> Result<(), String> {
 /// One test function.
 struct Test {
     path: String,
-    should_panic: bool,
+    /// The panic that is wanted: the text that must be in its words, as it is written.
+    should_panic: Option<String>,
     ignored: bool,
 }
 
@@ -150,7 +209,7 @@ fn find(text: &str) -> Vec<Test> {
                 let Some(name) = words.get(index + 1) else { continue };
                 let path = modules.iter().map(|(name, _)| name.as_str()).chain([name.text]).collect::<Vec<_>>().join("::");
                 let attributes: Vec<&str> = words[since..index].iter().map(|word| word.text).collect();
-                found.push(Test { path, should_panic: attributes.contains(&"should_panic"), ignored: attributes.contains(&"ignore") });
+                found.push(Test { path, should_panic: wanted_panic(text, &words[since..=index]), ignored: attributes.contains(&"ignore") });
                 since = index;
             }
             _ => {}
@@ -159,43 +218,18 @@ fn find(text: &str) -> Vec<Test> {
     found
 }
 
-fn harness(found: &[Test]) -> String {
-    let arms = found.iter().map(|test| {
-        format!("        {:?} => ({}, {}, || Outcome::failed(checks::{}())),\n", test.path, test.should_panic, test.ignored, test.path)
-    });
-    include_str!("harness.rs.txt").replace("        // tests\n", &arms.collect::<String>())
+/// What `#[should_panic]` before a function wants.
+fn wanted_panic(text: &str, words: &[Token<'_>]) -> Option<String> {
+    let at = words.iter().position(|word| word.text == "should_panic")?;
+    // The text itself is no word: it stands between `=` and what comes next.
+    let stated = words[at..].windows(2).take(4).find(|two| two[0].text == "=");
+    Some(stated.map_or_else(|| "\"\"".to_owned(), |two| text[two[0].at + 1..two[1].at].trim().to_owned()))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_code_does_not_change_what_tests_judge_with() {
-        let tests = "#[test] fn a() { assert_eq!(f(), 1); }";
-        let rows = [
-            ("pub fn f() -> i32 { assert_eq!(1, 1); 1 }", true),
-            ("#[derive(PartialEq, Debug)] pub struct A; impl PartialEq for B { }", true),
-            ("#[macro_export] macro_rules! assert_eq { ($($t:tt)*) => {} }", false),
-            ("pub use std::stringify as assert_eq;", false),
-            ("make!(assert_eq);", false),
-            ("impl PartialEq<i32> for Any { fn eq(&self, _: &i32) -> bool { true } }", false),
-            ("use std::cmp::PartialEq as P;", false),
-        ];
-        for (code, fine) in rows {
-            assert_eq!(check_words(code, tests).is_ok(), fine, "{code}");
-        }
-    }
-
-    #[test]
-    fn tests_are_found_by_their_paths_and_opened() {
-        let text = "use solution::*;\n#[test]\nfn a() {}\n// #[test] fn no() {}\n#[test] #[should_panic(expected = \"x\")] fn b() { if x {} }\nfn helper() {}\n\
-                    mod inner { use super::*; #[test]\n fn c() -> Result<(), String> { Ok(()) } #[ignore] #[test] pub fn d() {} }";
-        let opened = open(text);
-        let found: Vec<(String, bool, bool)> = find(&opened).into_iter().map(|test| (test.path, test.should_panic, test.ignored)).collect();
-        let expected = [("a", false, false), ("b", true, false), ("inner::c", false, false), ("inner::d", false, true)];
-        assert_eq!(found, expected.map(|(path, panics, ignored)| (path.to_owned(), panics, ignored)));
-        assert!(opened.contains("pub mod inner") && !opened.contains("#[test]\n") && opened.contains("\nfn helper"), "{opened}");
-        assert!(has_own_module("use x; mod tests { }") && !has_own_module("fn a() { mod x { } }"));
-    }
+fn harness(main: &str, found: &[Test]) -> String {
+    let arms = found.iter().map(|test| {
+        let wanted = test.should_panic.as_ref().map_or_else(|| "None".to_owned(), |wanted| format!("Some({wanted})"));
+        format!("        {:?} => ({wanted}, {}, || Outcome::failed(checks::{}())),\n", test.path, test.ignored, test.path)
+    });
+    main.replace("        // tests\n", &arms.collect::<String>())
 }

@@ -5,6 +5,7 @@ mod forgeries;
 mod javascript;
 mod native;
 mod python;
+mod rust;
 
 use crate::inner;
 use rebut_engine::sandbox::{Job, Ran, Sandbox, Style, TestVerdict, Tests, Work};
