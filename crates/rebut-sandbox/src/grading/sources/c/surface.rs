@@ -59,7 +59,9 @@ pub(super) fn surface(code: &str, tests: &str, cpp: bool) -> Option<Vec<Function
                 if depth == 0 {
                     let head = &words[start..at];
                     // One that is named and not understood means that the tests need more than plain data.
-                    if head.windows(2).any(|two| two[1].text == "(" && named.contains(two[0].text) && two[0].text != "main") {
+                    let is_named =
+                        |name: &str| name.starts_with(|c: char| c.is_alphabetic() || c == '_') && name != "main" && named.contains(name);
+                    if head.windows(2).any(|two| two[1].text == "(" && is_named(two[0].text)) {
                         let function =
                             definition(&mut Cursor { words: head, at: 0, cpp }).filter(|function| may_declare(&function.name))?;
                         // Of several branches of `#if` the first is taken; the compiler finds out if it was another one.
