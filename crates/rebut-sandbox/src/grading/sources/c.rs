@@ -1,7 +1,15 @@
-//! C and C++: the code and the tests are compiled apart and linked to a main of ours that calls one test by its name.
+//! C and C++: the code and the tests are compiled apart and linked to a main of ours that calls one test by its name. Code that takes and
+//! gives plain data is a program of its own, and stubs of our own making stand for it beside the tests.
+
+mod stubs;
+mod surface;
+mod types;
 
 use super::{
-    super::shared::{Plan, Step},
+    super::{
+        shared::{Plan, Step},
+        worker::Worker,
+    },
     tokens::{Dialect, Token, tokens},
 };
 use crate::{Given, languages::Toolchain};
@@ -41,46 +49,115 @@ fn plan(job: &Job, tests: &Tests, tools: &Toolchain, ending: &str, flags: &[&str
         }
     };
     let included = INCLUDES.iter().any(|name| tests.text.contains(&format!("\"{name}\"")));
-    if included {
-        check_macros(&job.code, &words)?;
-    }
     let source = format!("{}\n{}", tests.text, include_str!("dispatch.c.txt").replace("    // tests\n", &calls));
-    Ok(Plan {
-        names,
-        steps: steps(job, tools, ending, flags, source, included),
+    let build = Build { job, tools, ending, flags, included };
+    let run = |steps| Plan {
+        names: names.clone(),
+        steps,
         run: vec!["/in/harness".to_owned(), "{test}".to_owned()],
         files: Vec::new(),
         read: Vec::new(),
         noise: &[],
         worker: None,
-    })
+    };
+    let macros = if included { check_macros(&job.code, &words) } else { Ok(()) };
+    let shared = macros.map(|()| run(build.shared(source.clone())));
+    let Some(surface) = surface::surface(&job.code, &tests.text, ending == "cpp").filter(|found| !found.is_empty()) else { return shared };
+    let worker = Worker {
+        steps: vec![build.code_side(&surface)],
+        run: vec!["/in/worker".to_owned()],
+        files: Vec::new(),
+        otherwise: shared.map(Box::new),
+    };
+    let within_std = words.iter().any(|word| word.text == "using") || included && job.code.contains("using");
+    Ok(Plan { worker: Some(worker), ..run(vec![build.tests_side(&surface, &source, within_std)]) })
 }
 
-fn steps(job: &Job, tools: &Toolchain, ending: &str, flags: &[&str], source: String, included: bool) -> Vec<Step> {
-    let compile = |words: &[&str]| -> Vec<String> {
+/// What is needed to build.
+struct Build<'a> {
+    job: &'a Job,
+    tools: &'a Toolchain,
+    ending: &'a str,
+    flags: &'a [&'a str],
+    /// Whether the tests take the code in.
+    included: bool,
+}
+
+impl Build<'_> {
+    fn compile(&self, words: &[&str]) -> Vec<String> {
         let always = ["-O1", "-g0", "-w", "-UNDEBUG"];
-        let program = tools.program.display().to_string();
-        std::iter::once(program).chain(always.iter().chain(flags).chain(words).map(|word| (*word).to_owned())).collect()
-    };
-    let (code, tests, harness) = (format!("solution.{ending}"), format!("tests.{ending}"), format!("harness.{ending}"));
-    let mut made = Vec::new();
-    let mut seen = vec![Given::text(tests.clone(), source)];
-    if included {
-        seen.extend(INCLUDES.iter().map(|name| Given::text(*name, job.code.as_str())));
-    } else {
-        let argv = compile(&["-Dmain=rebut_code_main", "-c", "-o", "solution.o", &code]);
-        made.push(Step { argv, files: vec![Given::text(code, job.code.as_str())], makes: vec!["solution.o"] });
+        let program = self.tools.program.display().to_string();
+        std::iter::once(program).chain(always.iter().chain(self.flags).chain(words).map(|word| (*word).to_owned())).collect()
     }
-    made.push(Step { argv: compile(&["-Dmain=rebut_tests_main", "-c", "-o", "tests.o", &tests]), files: seen, makes: vec!["tests.o"] });
-    let mut link = vec!["-o", "harness", &harness, "tests.o"];
-    link.extend((!included).then_some("solution.o"));
-    link.extend(["-lm", "-lpthread"]);
-    made.push(Step {
-        argv: compile(&link),
-        files: vec![Given::text(harness.clone(), include_str!("harness.c.txt"))],
-        makes: vec!["harness"],
-    });
-    made
+
+    fn named(&self, name: &str) -> String {
+        format!("{name}.{}", self.ending)
+    }
+
+    fn wire(&self) -> Vec<Given> {
+        vec![
+            Given::text(self.named("rebut_wire"), include_str!("c/wire.c.txt")),
+            Given::text("rebut_wire.h", include_str!("c/wire.h.txt")),
+            Given::text("rebut_wire.hpp", include_str!("c/wire.hpp.txt")),
+        ]
+    }
+
+    /// The program of the code.
+    fn code_side(&self, surface: &[surface::Function]) -> Step {
+        let (code, wire) = (self.named("solution"), self.named("rebut_wire"));
+        let mut files = self.wire();
+        files.push(Given::text(code.clone(), format!("{}{}", self.job.code, stubs::answers(surface, self.ending == "cpp"))));
+        let argv = self.compile(&["-Dmain=rebut_code_main", "-o", "worker", &code, &wire, "-lm", "-lpthread"]);
+        Step { argv, files, makes: vec!["worker"] }
+    }
+
+    /// The program of the tests: nothing in it is a word of the code but its plain names.
+    fn tests_side(&self, surface: &[surface::Function], source: &str, within_std: bool) -> Step {
+        let cpp = self.ending == "cpp";
+        let (tests, wire) = (self.named("tests"), self.named("rebut_wire"));
+        let (harness, stubs, names) = (self.named("rebut_harness"), self.named("rebut_stubs"), self.named("rebut_names"));
+        let mut files = self.wire();
+        let declared = stubs::prototypes(surface);
+        // In C++ the declarations of the tests must come first: functions of one name and other parameters would stand beside them.
+        let text = if cpp { format!("{source}\n{declared}") } else { format!("{declared}#line 1 \"{tests}\"\n{source}") };
+        files.push(Given::text(tests.clone(), text));
+        files.push(Given::text(harness.clone(), include_str!("c/harness.c.txt")));
+        files.push(Given::text(stubs.clone(), stubs::stubs(surface, cpp)));
+        files.push(Given::text(names.clone(), stubs::names(surface, cpp, within_std)));
+        if self.included {
+            let header = format!("{}{declared}", stubs::header(&self.job.code, cpp));
+            files.extend(INCLUDES.iter().map(|name| Given::text(*name, header.as_str())));
+        }
+        // Hidden, so that no library of the system takes a stub for one of its own functions.
+        let first = ["-DREBUT_TESTS", "-Dmain=rebut_tests_main", "-fvisibility=hidden", "-o", "harness"];
+        let rest = [&harness, &stubs, &wire, &names, &tests].map(String::as_str);
+        let argv = self.compile(&[&first[..], &rest, &["-lm", "-lpthread"]].concat());
+        Step { argv, files, makes: vec!["harness"] }
+    }
+
+    /// Code and tests in one program.
+    fn shared(&self, source: String) -> Vec<Step> {
+        let (code, tests, harness) = (self.named("solution"), self.named("tests"), self.named("harness"));
+        let mut made = Vec::new();
+        let mut seen = vec![Given::text(tests.clone(), source)];
+        if self.included {
+            seen.extend(INCLUDES.iter().map(|name| Given::text(*name, self.job.code.as_str())));
+        } else {
+            let argv = self.compile(&["-Dmain=rebut_code_main", "-c", "-o", "solution.o", &code]);
+            made.push(Step { argv, files: vec![Given::text(code, self.job.code.as_str())], makes: vec!["solution.o"] });
+        }
+        let argv = self.compile(&["-Dmain=rebut_tests_main", "-c", "-o", "tests.o", &tests]);
+        made.push(Step { argv, files: seen, makes: vec!["tests.o"] });
+        let mut link = vec!["-o", "harness", &harness, "tests.o"];
+        link.extend((!self.included).then_some("solution.o"));
+        link.extend(["-lm", "-lpthread"]);
+        made.push(Step {
+            argv: self.compile(&link),
+            files: vec![Given::text(harness.clone(), include_str!("harness.c.txt"))],
+            makes: vec!["harness"],
+        });
+        made
+    }
 }
 
 /// A function that is defined at the top level.

@@ -3,6 +3,7 @@
 mod compiled;
 mod forgeries;
 mod javascript;
+mod native;
 mod python;
 mod rust;
 

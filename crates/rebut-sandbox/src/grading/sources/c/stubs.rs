@@ -1,0 +1,177 @@
+//! The texts made of a surface: what stands for the code beside its tests, and what answers behind the code.
+
+use super::{
+    surface::{Function, Given, Way},
+    types::Type,
+};
+use std::collections::BTreeSet;
+
+/// Headers of the system that the code's tests may rely on because the code takes them in.
+const HEADERS: &str = "stdio.h stdlib.h string.h stdint.h stdbool.h stddef.h limits.h math.h ctype.h float.h inttypes.h errno.h \
+    time.h assert.h string vector map set deque list queue stack array tuple utility optional algorithm \
+    numeric iostream sstream iomanip cmath cstdint cstdlib cstring cctype climits cstdio cassert limits \
+    functional memory stdexcept unordered_map unordered_set bits/stdc++.h";
+
+/// What tests find where they include the code: headers that we know, and nothing else of it.
+pub(super) fn header(code: &str, cpp: bool) -> String {
+    let mut text = String::from("#pragma once\n");
+    for line in code.lines() {
+        let inner = line.trim_start().strip_prefix('#').and_then(|rest| rest.trim_start().strip_prefix("include"));
+        let name = inner.and_then(|rest| rest.trim().strip_prefix('<')).and_then(|rest| rest.split_once('>')).map(|(name, _)| name);
+        if let Some(known) = HEADERS.split(' ').find(|known| Some(*known) == name && (cpp || known.ends_with(".h"))) {
+            text.push_str(&format!("#include <{known}>\n"));
+        }
+    }
+    if cpp && code.contains("using namespace std;") {
+        // So that there is such a namespace.
+        text.push_str("#include <string>\nusing namespace std;\n");
+    }
+    text
+}
+
+/// The functions as they are declared before the tests, so that tests which declare them otherwise are not built.
+pub(super) fn prototypes(functions: &[Function]) -> String {
+    let mut held = BTreeSet::new();
+    for function in functions {
+        function.given.iter().map(|given| &given.ty).chain([&function.result]).for_each(|ty| headers_of(ty, &mut held));
+    }
+    let includes: String = held.iter().map(|name| format!("#include <{name}>\n")).collect();
+    let lines: String = functions.iter().map(|function| format!("{};\n", head(function))).collect();
+    format!("{includes}{lines}")
+}
+
+fn headers_of(ty: &Type, into: &mut BTreeSet<&'static str>) {
+    match ty {
+        Type::Std(name, inner) => {
+            into.insert(match *name {
+                "pair" => "utility",
+                "multiset" => "set",
+                name => name,
+            });
+            inner.iter().for_each(|ty| headers_of(ty, into));
+        }
+        Type::Reference { to, .. } => headers_of(to, into),
+        Type::Void | Type::Scalar(_) | Type::Pointer { .. } => {}
+    }
+}
+
+fn head(function: &Function) -> String {
+    let given: Vec<String> = function.given.iter().enumerate().map(|(at, given)| format!("{} rebut{at}", given.ty)).collect();
+    let given = if given.is_empty() { "void".to_owned() } else { given.join(", ") };
+    format!("{} {}({given})", function.result, function.name)
+}
+
+/// What is compiled only to see that no name is one of the system's: those would be the code's in the tests' process.
+pub(super) fn names(functions: &[Function], cpp: bool, within_std: bool) -> String {
+    let names: BTreeSet<&str> = functions.iter().map(|function| function.name.as_str()).collect();
+    let mut text = String::from(include_str!("names.c.txt"));
+    for (number, name) in names.iter().enumerate() {
+        text.push_str(&format!("#ifdef {name}\n#error {name} is a name of the system\n#endif\nenum rebut_name_{number} {{ {name} }};\n"));
+        if cpp && within_std {
+            text.push_str(&format!("namespace std {{ enum rebut_name_{number} {{ {name} }}; }}\n"));
+        }
+    }
+    text
+}
+
+fn include(cpp: bool) -> &'static str {
+    if cpp { "#include \"rebut_wire.hpp\"\n" } else { "#include \"rebut_wire.h\"\n" }
+}
+
+/// The functions that stand for the code's: each has the one of its number called.
+pub(super) fn stubs(functions: &[Function], cpp: bool) -> String {
+    let mut text = include(cpp).to_owned();
+    for (number, function) in functions.iter().enumerate() {
+        text.push_str(&format!("{} {{\n", head(function)));
+        for (at, given) in function.given.iter().enumerate().filter(|(_, given)| given.way == Way::Text && given.comes_back()) {
+            text.push_str(&format!("    long long rebutl{at} = {};\n", length(at, given)));
+        }
+        text.push_str(&format!("    rebut_begin({number}u);\n"));
+        for (at, given) in function.given.iter().enumerate() {
+            text.push_str(&match given.way {
+                Way::Value if cpp => format!("    rebut_wire::give(rebut{at});\n"),
+                Way::Value => format!("    rebut_put(&rebut{at}, sizeof rebut{at});\n"),
+                Way::Text => format!("    rebut_put_text(rebut{at});\n"),
+                Way::Many(count) => format!("    rebut_put_many(rebut{at}, sizeof *rebut{at}, (long long)rebut{count});\n"),
+            });
+        }
+        let otherwise = if cpp { "rebut_wire::throw_again()" } else { "rebut_broken(\"it is no result\")" };
+        text.push_str(&format!("    if (rebut_ask() != 'R') {otherwise};\n"));
+        for (at, given) in function.given.iter().enumerate().filter(|(_, given)| given.comes_back()) {
+            text.push_str(&match given.way {
+                Way::Value => format!("    rebut_wire::take(rebut{at});\n"),
+                Way::Text => format!("    rebut_get_many(rebut{at}, 1, rebutl{at});\n"),
+                Way::Many(count) => format!("    rebut_get_many(rebut{at}, sizeof *rebut{at}, (long long)rebut{count});\n"),
+            });
+        }
+        let (ty, zero) = (&function.result, if cpp { "{}" } else { "" });
+        text.push_str(&match ty {
+            Type::Void => "    rebut_end();\n}\n".to_owned(),
+            Type::Pointer { .. } => format!("    {ty} rebut_r = rebut_get_text();\n    rebut_end();\n    return rebut_r;\n}}\n"),
+            Type::Scalar(scalar) if scalar.words == "_Bool" => {
+                format!("    {ty} rebut_r = rebut_get_bool() != 0;\n    rebut_end();\n    return rebut_r;\n}}\n")
+            }
+            _ => {
+                let get = if cpp { "rebut_wire::take(rebut_r)" } else { "rebut_get(&rebut_r, sizeof rebut_r)" };
+                format!("    {ty} rebut_r{zero};\n    {get};\n    rebut_end();\n    return rebut_r;\n}}\n")
+            }
+        });
+    }
+    text
+}
+
+fn length(at: usize, _: &Given) -> String {
+    format!("rebut{at} ? (long long)__builtin_strlen(rebut{at}) : 0")
+}
+
+/// What stands behind the code and answers calls.
+pub(super) fn answers(functions: &[Function], cpp: bool) -> String {
+    let mut text =
+        format!("\n#line 1 \"answers\"\n{}void rebut_answer(unsigned rebut_which) {{\n    switch (rebut_which) {{\n", include(cpp));
+    for (number, function) in functions.iter().enumerate() {
+        text.push_str(&format!("    case {number}u: {{\n{}        break;\n    }}\n", answer(function, cpp)));
+    }
+    text.push_str("    default: rebut_broken(\"there is no such function\");\n    }\n}\n");
+    text
+}
+
+fn answer(function: &Function, cpp: bool) -> String {
+    let mut text = String::new();
+    for (at, given) in function.given.iter().enumerate() {
+        let ty = &given.ty;
+        text.push_str(&match (&given.way, ty) {
+            (Way::Value, Type::Reference { to, .. }) => format!("        {to} rebut{at}{{}}; rebut_wire::take(rebut{at});\n"),
+            (Way::Value, _) if cpp => format!("        {ty} rebut{at}{{}}; rebut_wire::take(rebut{at});\n"),
+            (Way::Value, _) => format!("        {ty} rebut{at}; rebut_get(&rebut{at}, sizeof rebut{at});\n"),
+            (Way::Text, _) => {
+                format!("        {ty} rebut{at} = ({ty})rebut_take_text();\n        long long rebutl{at} = {};\n", length(at, given))
+            }
+            (Way::Many(_), _) => format!("        {ty} rebut{at} = ({ty})rebut_take_many(sizeof *rebut{at});\n"),
+        });
+    }
+    let passed: Vec<String> = (0..function.given.len()).map(|at| format!("rebut{at}")).collect();
+    let call = format!("{}({})", function.name, passed.join(", "));
+    let mut inner = match &function.result {
+        Type::Void => format!("        {call};\n"),
+        ty => format!("        {ty} rebut_r = {call};\n"),
+    };
+    inner.push_str("        rebut_result('R');\n");
+    for (at, given) in function.given.iter().enumerate().filter(|(_, given)| given.comes_back()) {
+        inner.push_str(&match given.way {
+            Way::Value => format!("        rebut_wire::give(rebut{at});\n"),
+            Way::Text => format!("        rebut_put_many(rebut{at}, 1, rebutl{at});\n"),
+            Way::Many(count) => format!("        rebut_put_many(rebut{at}, sizeof *rebut{at}, (long long)rebut{count});\n"),
+        });
+    }
+    inner.push_str(match &function.result {
+        Type::Void => "",
+        Type::Pointer { .. } => "        rebut_give_text(rebut_r);\n",
+        _ if cpp => "        rebut_wire::give(rebut_r);\n",
+        _ => "        rebut_put(&rebut_r, sizeof rebut_r);\n",
+    });
+    if cpp {
+        format!("{text}        try {{\n{inner}        }} catch (...) {{ rebut_wire::thrown(); }}\n")
+    } else {
+        format!("{text}{inner}")
+    }
+}

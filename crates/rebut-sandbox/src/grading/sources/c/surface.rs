@@ -1,0 +1,289 @@
+//! What C and C++ code defines at its top level, as far as tests name it and as far as it is plain data that goes in and out.
+
+use super::{
+    super::tokens::{Dialect, tokens},
+    types::{Cursor, Type},
+};
+use std::collections::BTreeSet;
+
+/// Words of both languages that are no names.
+const KEYWORDS: &str = "alignas alignof and asm auto bool break case catch char class compl concept const const_cast consteval constexpr \
+    constinit continue co_await co_return co_yield decltype default delete do double dynamic_cast else enum explicit export \
+    extern false final float for friend goto if inline int long main mutable namespace new noexcept not nullptr operator or \
+    override private protected public register reinterpret_cast requires restrict return short signed sizeof static \
+    static_assert static_cast std struct switch template this thread_local throw true try typedef typeid typename typeof \
+    union unsigned using virtual void volatile wchar_t while xor";
+
+/// Words of tests that look at or prepare the process itself, its files or its random numbers: the code must be in it then.
+const TOGETHER: &str = "errno freopen fopen fdopen tmpfile tmpnam mkstemp open creat dup dup2 pipe fork setenv putenv unsetenv chdir srand srand48 \
+    srandom setlocale open_memstream fmemopen setvbuf rdbuf ofstream ifstream fstream filesystem fesetround feenableexcept fetestexcept \
+    malloc_hook mallinfo mallinfo2 alarm signal sigaction";
+
+/// A function that stands for the code's beside the tests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Function {
+    pub name: String,
+    pub given: Vec<Given>,
+    pub result: Type,
+}
+
+/// One parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Given {
+    pub ty: Type,
+    pub way: Way,
+}
+
+/// How a parameter crosses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Value,
+    /// A text that ends with 0.
+    Text,
+    /// As many as the parameter of that place says.
+    Many(usize),
+}
+
+impl Given {
+    /// Whether what the call changed of it comes back.
+    pub(super) fn comes_back(&self) -> bool {
+        matches!(self.ty, Type::Pointer { constant: false, .. } | Type::Reference { constant: false, .. })
+    }
+}
+
+/// What the tests need of the code, if all of it is plain.
+pub(super) fn surface(code: &str, tests: &str, cpp: bool) -> Option<Vec<Function>> {
+    let plain = without_directives(code);
+    let words = tokens(&plain, Dialect::C);
+    let named: BTreeSet<&str> = tokens(tests, Dialect::C).iter().map(|word| word.text).collect::<BTreeSet<_>>();
+    (!TOGETHER.split(' ').any(|word| named.contains(word))).then_some(())?;
+    let mut found: Vec<Function> = Vec::new();
+    let (mut depth, mut start) = (0_usize, 0);
+    for (at, word) in words.iter().enumerate() {
+        match word.text {
+            "{" => {
+                if depth == 0 {
+                    let head = &words[start..at];
+                    // One that is named and not understood means that the tests need more than plain data.
+                    let is_named =
+                        |name: &str| name.starts_with(|c: char| c.is_alphabetic() || c == '_') && name != "main" && named.contains(name);
+                    if head.windows(2).any(|two| two[1].text == "(" && is_named(two[0].text)) {
+                        let function =
+                            definition(&mut Cursor { words: head, at: 0, cpp }).filter(|function| may_declare(&function.name))?;
+                        // Of several branches of `#if` the first is taken; the compiler finds out if it was another one.
+                        if cpp || found.iter().all(|other| other.name != function.name) {
+                            found.push(function);
+                        }
+                    }
+                }
+                depth += 1;
+            }
+            "}" => {
+                depth = depth.saturating_sub(1);
+                start = at + 1;
+            }
+            ";" if depth == 0 => start = at + 1,
+            _ => {}
+        }
+    }
+    (found.len() <= 500).then_some(found)
+}
+
+fn is_keyword(name: &str) -> bool {
+    KEYWORDS.split(' ').any(|word| word == name)
+}
+
+fn may_declare(name: &str) -> bool {
+    let plain = name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let ours = ["rebut", "test"].iter().any(|start| name.to_ascii_lowercase().starts_with(start));
+    plain && !ours && name.len() <= 100 && !is_keyword(name)
+}
+
+/// The text without the lines of the preprocessor.
+pub(super) fn without_directives(code: &str) -> String {
+    let mut kept = String::with_capacity(code.len());
+    let mut within = false;
+    for line in code.lines() {
+        let directive = within || line.trim_start().starts_with('#');
+        within = directive && line.trim_end().ends_with('\\');
+        kept.push_str(if directive { "" } else { line });
+        kept.push('\n');
+    }
+    kept
+}
+
+/// The head of a function: its result, its name, its parameters, nothing else.
+fn definition(cursor: &mut Cursor<'_>) -> Option<Function> {
+    while ["static", "inline", "extern"].iter().any(|word| cursor.eat(word)) {}
+    let result = cursor.ty()?;
+    let plain = match &result {
+        Type::Void | Type::Scalar(_) | Type::Std(..) => true,
+        Type::Pointer { to, .. } => to.words == "char",
+        Type::Reference { .. } => false,
+    };
+    let name = cursor.take().to_owned();
+    (plain && cursor.eat("(")).then_some(())?;
+    let given = parameters(cursor, matches!(result, Type::Scalar(_)))?;
+    (cursor.at == cursor.words.len()).then_some(Function { name, given, result })
+}
+
+fn parameters(cursor: &mut Cursor<'_>, gives_scalar: bool) -> Option<Vec<Given>> {
+    let mut found: Vec<(Type, &str)> = Vec::new();
+    while !cursor.eat(")") {
+        (found.len() < 32 && (found.is_empty() || cursor.eat(","))).then_some(())?;
+        let ty = cursor.ty()?;
+        if ty == Type::Void {
+            return (found.is_empty() && cursor.eat(")")).then(Vec::new);
+        }
+        let is_name = |word: &str| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && !is_keyword(word);
+        let name = if is_name(cursor.look()) { cursor.take() } else { "" };
+        found.push((row(cursor, ty)?, name));
+    }
+    (0..found.len()).map(|at| way(&found, at, gives_scalar).map(|way| Given { ty: found[at].0.clone(), way })).collect()
+}
+
+/// `int a[]` and `int a[10]` are pointers.
+fn row(cursor: &mut Cursor<'_>, ty: Type) -> Option<Type> {
+    if !cursor.eat("[") {
+        return Some(ty);
+    }
+    let Type::Scalar(to) = ty else { return None };
+    let inner = cursor.look();
+    if inner != "]" {
+        cursor.at += 1;
+    }
+    (cursor.eat("]") && cursor.look() != "[" && inner.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == ']'))
+        .then_some(Type::Pointer { constant: false, to })
+}
+
+fn way(all: &[(Type, &str)], at: usize, gives_scalar: bool) -> Option<Way> {
+    let Type::Pointer { constant, to } = &all[at].0 else { return Some(Way::Value) };
+    let count = count_of(all, at);
+    if to.words == "char" {
+        return match count {
+            // Whether it ends with 0 or there are so many is not said.
+            Some(place) if *constant && !is_length(all[place].1) => None,
+            Some(place) => Some(Way::Many(place)),
+            None => (*constant || gives_scalar).then_some(Way::Text),
+        };
+    }
+    // Values of `bool` that are neither true nor false must not come to be.
+    count.filter(|_| !matches!(to.words, "bool" | "_Bool")).map(Way::Many)
+}
+
+/// The parameter that says how many there are: the next one that is no pointer, or the one before the first pointer.
+fn count_of(all: &[(Type, &str)], at: usize) -> Option<usize> {
+    let counts = |place: usize| {
+        let (ty, name) = &all[place];
+        matches!(ty, Type::Scalar(scalar) if scalar.whole && !scalar.words.ends_with("char")) && is_count(name)
+    };
+    let pointer = |place: usize| matches!(all[place].0, Type::Pointer { .. });
+    let next = (at + 1..all.len()).find(|place| !pointer(*place)).filter(|place| counts(*place));
+    next.or_else(|| at.checked_sub(1).filter(|before| counts(*before) && !(0..*before).any(pointer)))
+}
+
+fn is_count(name: &str) -> bool {
+    matches!(name, "n" | "N" | "num" | "nums" | "cnt" | "count" | "elements")
+        || is_length(name)
+        || name.to_ascii_lowercase().ends_with("count")
+}
+
+fn is_length(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    ["len", "length", "size", "sz"].iter().any(|end| lower.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(code: &str, cpp: bool) -> Option<String> {
+        let found = surface(code, "f(g(2), test_a);", cpp).filter(|found| !found.is_empty())?;
+        let one = |function: &Function| {
+            let given: Vec<String> = function.given.iter().map(|given| format!("{} {:?}", given.ty, given.way)).collect();
+            format!("{} {}({})", function.result, function.name, given.join(", "))
+        };
+        Some(found.iter().map(one).collect::<Vec<_>>().join("; "))
+    }
+
+    #[test]
+    fn plain_functions_are_found() {
+        let rows = [
+            (false, "#define X {\\\n}\nstatic inline int f(void) { if (1) { } }", "int f()"),
+            (
+                false,
+                "struct s { int x; };\nint h(struct s x) { return 1; }\nlong unsigned g(const char *s) { }",
+                "unsigned long g(const char * Text)",
+            ),
+            (false, "void f(int a[], size_t n) { }", "void f(int * Many(1), __SIZE_TYPE__ Value)"),
+            (false, "double f(int n, const double *a, const double *b) { }", ""),
+            (false, "int g(char *s) { }", "int g(char * Text)"),
+            (false, "char *f(const char *s, int len) { }", "char * f(const char * Many(1), int Value)"),
+            (
+                true,
+                "vector<pair<int, std::string>> f(const std::map<int, bool> &x, string& y) { }",
+                "std::vector<std::pair<int, std::string>> f(const std::map<int, bool> & Value, std::string & Value)",
+            ),
+            (true, "namespace a { int f(int x) { } }\nint g() { }", "int g()"),
+        ];
+        for (cpp, code, expected) in rows {
+            assert_eq!(shown(code, cpp).unwrap_or_default(), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_more_than_plain_data_shares_the_process() {
+        let rows = [
+            (false, "struct s f(int x) { }"),
+            (false, "int f(int *x) { }"),
+            (false, "int f(int **x, int n) { }"),
+            (false, "int f(int x[2][2], int n) { }"),
+            (false, "int *f(int n) { }"),
+            (false, "void f(char *s) { }"),
+            (false, "int f(const char *s, int n) { }"),
+            (false, "int f(_Bool *a, int n) { }"),
+            (false, "int f(int (*g)(int)) { }"),
+            (false, "int f(int x, ...) { }"),
+            (false, "int f(long double x) { }"),
+            (false, "__attribute__((constructor)) int f(int x) { }"),
+            (false, "int f(x) int x; { }"),
+            (true, "template <class T> T f(T x) { }"),
+            (true, "int &f(int x) { }"),
+            (true, "int f(int x = 3) { }"),
+            (true, "auto f(int x) -> int { }"),
+            (true, "Any f(int x) { }"),
+            (true, "int f(std::function<int()> x) { }"),
+            (true, "std::vector<std::vector<std::vector<std::vector<std::vector<std::vector<int>>>>>> f() { }"),
+        ];
+        for (cpp, code) in rows {
+            assert_eq!(shown(code, cpp), None, "{code}");
+        }
+    }
+
+    #[test]
+    fn tests_that_look_at_the_process_share_it() {
+        for (tests, apart) in
+            [("f(2); fflush(stdout);", true), ("errno = 0; f(2);", false), ("srand(1); f(2);", false), ("freopen(n); f(2);", false)]
+        {
+            assert_eq!(surface("int f(int x) { }", tests, false).is_some(), apart, "{tests}");
+        }
+    }
+
+    #[test]
+    fn any_text_is_read_to_its_end() {
+        let parts = [
+            "int", "f", "(", ")", "{", "}", "[", "]", "*", "&", ",", "std::", "vector", "<", ">", "const", "n", "#", "\\\n", "\"", "'",
+            "R\"(", "é", ";", "void",
+        ];
+        let mut state = 1_u64;
+        for round in 0..4_000 {
+            let mut text = String::new();
+            for _ in 0..24 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                text.push_str(parts[usize::try_from(state >> 33).unwrap_or(0) % parts.len()]);
+                text.push_str(if state & 1 == 0 { " " } else { "" });
+            }
+            let _ = surface(&text, "f n vector", round % 2 == 0);
+        }
+    }
+}
