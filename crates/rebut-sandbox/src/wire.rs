@@ -26,6 +26,10 @@ pub(crate) struct Order {
     pub folders: Vec<PathBuf>,
     /// What is wanted afterwards.
     pub collect: Vec<String>,
+    /// Files below `/box` that nobody in the cell can change.
+    pub pinned: Vec<Entry>,
+    /// Whether all that is below `/box` is wanted afterwards.
+    pub collect_all: bool,
     /// Where bubblewrap is.
     pub bubblewrap: PathBuf,
     /// Whether it can forbid user namespaces inside.

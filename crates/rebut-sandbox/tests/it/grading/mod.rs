@@ -4,6 +4,7 @@ mod compiled;
 mod forgeries;
 mod javascript;
 mod python;
+mod shell;
 
 use crate::inner;
 use rebut_engine::sandbox::{Job, Ran, Sandbox, Style, TestVerdict, Tests, Work};
