@@ -2,7 +2,7 @@
 
 use crate::{
     event::Event,
-    facts::CodeRecorded,
+    facts::{CodeMetrics, CodeRecorded},
     record::{Place, Record},
     running::RunCompleted,
     sandbox::TestVerdict,
@@ -83,7 +83,7 @@ pub struct CodeRow {
     pub quality_score: Option<f64>,
     /// The share of tests that held; `None` when there was none.
     pub test_pass_rate: Option<f64>,
-    /// What can be counted in it, as JSON.
+    /// What can be counted in it, as JSON; `shared_process` there says that the pass rate could be forged.
     pub metrics: String,
     /// What changed since the version before; `None` when there is none.
     pub diff_from_previous: Option<String>,
@@ -138,11 +138,24 @@ impl CodeRow {
             version_number: code.version,
             quality_score: code.quality,
             test_pass_rate: code.tests.filter(|tests| tests.total > 0).map(|tests| f64::from(tests.passed) / f64::from(tests.total)),
-            metrics: serde_json::to_string(&code.metrics).expect("numbers are always JSON"),
+            metrics: metrics(code),
             diff_from_previous: Some(code.diff.clone()).filter(|diff| !diff.is_empty()),
             created_at: created_at.to_owned(),
         }
     }
+}
+
+/// What can be counted in a version, and whether its pass rate could be forged: the table has no column of its own for that.
+fn metrics(code: &CodeRecorded) -> String {
+    #[derive(Serialize)]
+    struct Metrics {
+        #[serde(flatten)]
+        counted: CodeMetrics,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        shared_process: bool,
+    }
+    let metrics = Metrics { counted: code.metrics, shared_process: code.tests.is_some_and(|tests| tests.shared_process) };
+    serde_json::to_string(&metrics).expect("numbers are always JSON")
 }
 
 /// A run of `ada` may be named `ada/tool 1`.
@@ -164,6 +177,8 @@ fn results(seq: u64, completed: &RunCompleted) -> String {
         passed: usize,
         total: usize,
         tests: Vec<(&'a str, TestVerdict)>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        shared_process: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
         not_believed: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,8 +192,41 @@ fn results(seq: u64, completed: &RunCompleted) -> String {
         passed: ran.map_or(0, crate::sandbox::Ran::passed),
         total: tests.len(),
         tests: tests.iter().map(|test| (test.name.as_str(), test.verdict)).collect(),
+        shared_process: ran.is_some_and(|ran| ran.shared_process),
         not_believed: ran.and_then(|ran| ran.distrust.as_deref()),
         refused: completed.refused.as_ref().map(|refused| refused.reason.as_str()),
     };
     serde_json::to_string(&results).expect("words and numbers are always JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        facts::TestCount,
+        sandbox::{End, Ran, TestRun},
+    };
+
+    #[test]
+    fn the_tables_say_where_passes_could_be_forged_and_nothing_elsewhere() {
+        for shared_process in [false, true] {
+            let code = CodeRecorded {
+                version: 1,
+                candidate: "ada".into(),
+                turn: "proposal 1/ada".into(),
+                language: "c".to_owned(),
+                code: "int x;".to_owned(),
+                tests: Some(TestCount { passed: 1, total: 1, shared_process }),
+                quality: None,
+                metrics: CodeMetrics::default(),
+                diff: String::new(),
+            };
+            let ran = Ran { shared_process, ..Ran::plain(End::Exited(0), [TestRun::new("a", TestVerdict::Pass)]) };
+            let completed = RunCompleted { run: "given-tests 1/ada".into(), ran: Some(ran), refused: None };
+            for text in [CodeRow::of(1, None, "now", &code).metrics, results(1, &completed), serde_json::to_string(&code).expect("JSON")] {
+                assert_eq!(text.contains("\"shared_process\":true"), shared_process, "{text}");
+                assert_eq!(text.contains("shared_process"), shared_process, "what was written before reads the same: {text}");
+            }
+        }
+    }
 }

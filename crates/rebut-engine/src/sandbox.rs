@@ -191,11 +191,22 @@ impl Ran {
         self.tests.iter().filter(|test| test.verdict == TestVerdict::Pass).count()
     }
 
+    /// What has to be said beside its passes; see [`shared_note`].
+    pub fn shared_note(&self) -> &'static str {
+        shared_note(self.passed(), self.shared_process)
+    }
+
     /// The share of tests that held; `None` when there was none.
     #[allow(clippy::cast_precision_loss, reason = "nobody writes 2^52 tests")]
     pub fn pass_rate(&self) -> Option<f64> {
         (!self.tests.is_empty()).then(|| self.passed() as f64 / self.tests.len() as f64)
     }
+}
+
+/// What follows a number of passes that the code under test could have forged, since it ran in the process that judged it. Nothing follows
+/// passes that were held apart from the code, and nothing is to be said where no test passed.
+pub fn shared_note(passed: usize, shared_process: bool) -> &'static str {
+    if shared_process && passed > 0 { " (same process: could be forged)" } else { "" }
 }
 
 /// Why nothing was run. The code never runs anywhere else instead.
@@ -239,5 +250,8 @@ mod tests {
         check(&[Pass, Fail], None, false, Some(0.5));
         check(&[Error, Timeout], None, false, Some(0.0));
         check(&[Pass, Pass], Some("one of three is missing"), false, Some(0.0));
+        let shared = |verdicts: &[TestVerdict]| Ran { shared_process: true, ..ran(verdicts, None) }.shared_note();
+        assert_eq!(shared(&[Pass, Fail]), " (same process: could be forged)");
+        assert_eq!((shared(&[Fail]), ran(&[Pass], None).shared_note()), ("", ""), "no pass, and a pass that was held apart");
     }
 }

@@ -33,6 +33,14 @@ pub struct Lesson {
     pub score: f64,
     /// How it was found.
     pub found_by: FoundBy,
+    /// Whether the run that proved it shared the process of the code it judged: then its pass could be forged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared_process: bool,
+}
+
+/// What is said beside a lesson whose proof the code could have forged; nothing beside another.
+pub fn shared_note(shared_process: bool) -> &'static str {
+    if shared_process { " (shown by tests in the same process: could be forged)" } else { "" }
 }
 
 /// How lessons are found.
@@ -71,7 +79,7 @@ impl Given {
     pub fn told(&self) -> String {
         match self {
             Self::Words(words) => words.clone(),
-            Self::Found(lesson) => format!("{} (for {})", lesson.text, lesson.applies_to),
+            Self::Found(lesson) => format!("{} (for {}){}", lesson.text, lesson.applies_to, shared_note(lesson.shared_process)),
         }
     }
 
@@ -204,18 +212,21 @@ fn telling(text: &str) -> impl Iterator<Item = String> {
 /// The lessons of a journal that say they are verified and stand behind a run that failed and a later one in which every test held. The
 /// word alone would let any journal file teach anything.
 fn proved(records: &[Record], since: Timestamp) -> Vec<Lesson> {
-    let (mut failed, mut passed_then) = (false, false);
+    let (mut failed, mut passed_then, mut held_apart) = (false, false, false);
     let mut proved = Vec::new();
     for record in records.iter().filter(|record| !record.is_redacted()) {
         match record.event() {
             Ok(Some(Event::RunCompleted(completed))) => match completed.result() {
-                Ok(ran) if ran.all_passed() => passed_then |= failed,
+                Ok(ran) if ran.all_passed() => {
+                    passed_then |= failed;
+                    held_apart |= failed && !ran.shared_process;
+                }
                 Ok(ran) => failed |= !ran.tests.is_empty() || ran.distrust.is_some(),
                 // What was refused shows nothing.
                 Err(_) => {}
             },
             Ok(Some(Event::LessonRecorded(lesson))) if lesson.verified && passed_then && is_after(&record.ts, since) => {
-                proved.extend(kept(record.debate, &lesson));
+                proved.extend(kept(record.debate, &lesson, lesson.shared_process || !held_apart));
             }
             _ => {}
         }
@@ -224,9 +235,10 @@ fn proved(records: &[Record], since: Timestamp) -> Vec<Lesson> {
 }
 
 /// A lesson on one clean line. One that says nothing, or not when it applies, is none.
-fn kept(debate_id: DebateId, lesson: &LessonRecorded) -> Option<Lesson> {
+fn kept(debate_id: DebateId, lesson: &LessonRecorded, shared_process: bool) -> Option<Lesson> {
     let [text, applies_to] = [&lesson.text, &lesson.applies_to].map(|text| shortened(&on_one_line(text), MOST_CHARS).into_owned());
-    (!text.is_empty() && !applies_to.is_empty()).then_some(Lesson { debate_id, text, applies_to, score: 0.0, found_by: FoundBy::Bm25 })
+    let lesson = Lesson { debate_id, text, applies_to, score: 0.0, found_by: FoundBy::Bm25, shared_process };
+    (!lesson.text.is_empty() && !lesson.applies_to.is_empty()).then_some(lesson)
 }
 
 /// A time that cannot be read is not after anything.

@@ -7,6 +7,8 @@ mod spec;
 mod styles;
 
 #[cfg(target_os = "linux")]
+mod call;
+#[cfg(target_os = "linux")]
 mod cell;
 #[cfg(not(target_os = "linux"))]
 #[path = "elsewhere.rs"]
@@ -92,6 +94,8 @@ pub fn inner_main(args: impl Iterator<Item = String>) -> ExitCode {
         ["cell", orders, report] => inner::main(orders, report),
         ["sweeper", of, ..] => cell::sweeper::main(of, &args[2..]),
         ["canary", port, ..] => inner::canary::main(port, &args[2..]),
+        ["tests", ..] => inner::harness::main(&args[1..]),
+        ["call", ..] => inner::stand_in::main(&args[1..]),
         _ => {
             eprintln!("this is a part of the sandbox, and nothing to start by hand");
             ExitCode::from(inner::REFUSED)

@@ -24,6 +24,11 @@ pub struct Spec {
     pub collect: Vec<String>,
     /// Whether the program judges others: it can read nothing of `/proc`, and where root makes cells its user is none that runs code.
     pub judges: bool,
+    /// Files below `/box` that nobody in the cell can change, remove or put another in the place of.
+    pub pinned: Vec<Given>,
+    /// Whether all that is below `/box` is wanted afterwards, within bounds. Folders are among it then, with a `/` at the end of their path,
+    /// and `/` alone says that there was more than is taken.
+    pub collect_all: bool,
 }
 
 /// One file that is put into a cell or taken out of it.

@@ -28,6 +28,10 @@ pub(crate) struct Order {
     pub collect: Vec<String>,
     /// Whether the program judges others.
     pub judges: bool,
+    /// Files below `/box` that nobody in the cell can change.
+    pub pinned: Vec<Entry>,
+    /// Whether all that is below `/box` is wanted afterwards.
+    pub collect_all: bool,
     /// Where bubblewrap is.
     pub bubblewrap: PathBuf,
     /// Whether it can forbid user namespaces inside.

@@ -4,7 +4,7 @@
 //! `NAME: breaks` and `NAME: hangs` never do. Blank lines and lines that begin with `#` are no tests. A file without a test, or with a line
 //! that is none of these, cannot be believed. A command `find WORDS` ends with 1 and says so when the code holds the words, otherwise with 0;
 //! `lint WORDS` does so for each line that holds them, as linters write it. Other commands are not installed here. Code or tests with the word
-//! `REFUSE` are refused.
+//! `REFUSE` are refused; tests of code with the word `SHARED`, or that hold it themselves, say that they shared its process.
 
 use rebut_engine::{
     record::Hash,
@@ -47,7 +47,10 @@ impl Sandbox for ToySandbox {
             return Err(Refused { reason: "this machine has no sandbox".to_owned(), fix: "install one".to_owned() });
         }
         Ok(match &job.work {
-            Work::Tests(_) => tested(&job.code, text),
+            Work::Tests(_) => {
+                let shared_process = job.code.contains("SHARED") || text.contains("SHARED");
+                Ran { shared_process, ..tested(&job.code, text) }
+            }
             Work::Command(command) => commanded(&job.code, &command.argv)?,
             Work::Program { .. } => ran(End::Exited(0), job.code.clone(), Vec::new(), None),
         })

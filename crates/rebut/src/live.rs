@@ -14,6 +14,7 @@ use rebut_engine::{
     record::Record,
     switching::is_switch,
     view::BLIND_PHASES,
+    wisdom::shared_note,
 };
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -228,7 +229,7 @@ pub fn line(record: &Record, event: &Event) -> String {
         Event::ReflectionRecorded(reflection) => {
             format!("after attempt {}: {}", reflection.attempt, on_one_line(&reflection.what_to_change))
         }
-        Event::LessonRecorded(lesson) => on_one_line(&lesson.text),
+        Event::LessonRecorded(lesson) => format!("{}{}", on_one_line(&lesson.text), shared_note(lesson.shared_process)),
         Event::ToolCalled(call) => match &call.refused {
             Some(refused) => format!("{agent} was refused {}: {}", on_one_line(&call.tool), shortened(&on_one_line(refused), 100)),
             None => {
@@ -242,7 +243,7 @@ pub fn line(record: &Record, event: &Event) -> String {
             Ok(ran) if ran.tests.is_empty() => format!("{}: ended, {} ms", completed.run, ran.ms),
             Ok(ran) => {
                 let tests = if ran.tests.len() == 1 { "test" } else { "tests" };
-                format!("{}: {} of {} {tests} passed", completed.run, ran.passed(), ran.tests.len())
+                format!("{}: {} of {} {tests} passed{}", completed.run, ran.passed(), ran.tests.len(), ran.shared_note())
             }
         },
         Event::MergeRecorded(merge) => format!("{} operations stand, {} do not", merge.merged.len(), merge.dropped.len()),

@@ -64,13 +64,14 @@ impl Version {
 
     /// What came of its tests, in words. No run is no pass.
     pub fn tests_in_words(&self) -> String {
-        let Some(TestCount { passed, total }) = self.code.tests else { return "nothing was run".to_owned() };
+        let Some(tests) = self.code.tests else { return "nothing was run".to_owned() };
+        let TestCount { passed, total, .. } = tests;
         let whose = match self.tests_of {
             TestsOf::Unknown => "",
             TestsOf::Task => "given ",
             TestsOf::Author => "own ",
         };
-        format!("{passed} of {total} {whose}{} passed", if total == 1 { "test" } else { "tests" })
+        format!("{passed} of {total} {whose}{} passed{}", if total == 1 { "test" } else { "tests" }, tests.shared_note())
     }
 
     /// Who wrote it: whoever spoke at its turn, e.g. the blue team that patched another's candidate.
@@ -176,7 +177,7 @@ pub mod tests {
             turn: turn.into(),
             language: "python".to_owned(),
             code: code.to_owned(),
-            tests: Some(TestCount { passed: number, total: 3 }),
+            tests: Some(TestCount { passed: number, total: 3, shared_process: false }),
             quality: None,
             metrics: CodeMetrics::default(),
             diff: String::new(),
@@ -207,6 +208,14 @@ pub mod tests {
             assert_eq!(&numbers, expected, "{what}");
             assert_eq!(lines.iter().map(|(_, line)| *line).collect::<String>(), last.code.code, "{what}");
         }
+    }
+
+    #[test]
+    fn passes_that_could_be_forged_say_so() {
+        let mut one = version(2, "ada", "proposal 1/ada", "a\n");
+        assert_eq!(one.tests_in_words(), "2 of 3 tests passed");
+        Arc::make_mut(&mut one.code).tests = Some(TestCount { passed: 2, total: 3, shared_process: true });
+        assert_eq!(one.tests_in_words(), "2 of 3 tests passed (same process: could be forged)");
     }
 
     #[test]

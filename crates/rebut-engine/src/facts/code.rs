@@ -1,5 +1,6 @@
 //! What is recorded about code: its versions, what was learned from failures, what tools were used for.
 
+use crate::sandbox::{Ran, shared_note};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -38,6 +39,32 @@ pub struct TestCount {
     pub passed: u32,
     /// … of so many.
     pub total: u32,
+    /// Whether the code ran in the process that judged it: then a hostile program could have forged what held.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared_process: bool,
+}
+
+impl TestCount {
+    /// What a run gave.
+    pub fn of(ran: &Ran) -> Self {
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        Self { passed: number(ran.passed()), total: number(ran.tests.len()), shared_process: ran.shared_process }
+    }
+
+    /// What has to be said beside the number of passes; mostly nothing.
+    pub fn shared_note(&self) -> &'static str {
+        shared_note(self.passed as usize, self.shared_process)
+    }
+
+    /// Whether it has passes that the code could have forged.
+    pub fn is_shared(&self) -> bool {
+        !self.shared_note().is_empty()
+    }
+
+    /// For an order in which more is better: how many passed, and of as many whether they were held apart from the code.
+    pub fn strength(&self) -> (u32, bool) {
+        (self.passed, !self.is_shared())
+    }
 }
 
 /// What can be counted in code without running it.
@@ -88,6 +115,9 @@ pub struct LessonRecorded {
     pub applies_to: String,
     /// Whether a run showed that it helps: a failed attempt passed after it. Others are kept, and not shown to anybody.
     pub verified: bool,
+    /// Whether that run shared the process of the code it judged: then its pass could be forged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared_process: bool,
 }
 
 /// An agent used a tool, or tried to.

@@ -1,6 +1,6 @@
 //! Where candidates differ: tests that some of them hold and others do not. Pure.
 
-use crate::sandbox::{Ran, TestVerdict};
+use crate::sandbox::{Ran, TestVerdict, shared_note};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,18 @@ pub struct Difference {
     pub holds_for: Vec<String>,
     /// Those for which it did not, or did not run.
     pub fails_for: Vec<String>,
+    /// Those of the first whose code ran in the process that judged it: their pass could be forged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_process: Vec<String>,
+}
+
+impl Difference {
+    /// For whom it holds and for whom not.
+    pub fn words(&self) -> String {
+        let holds = |label: &String| format!("{label}{}", shared_note(1, self.shared_process.contains(label)));
+        let holds: Vec<String> = self.holds_for.iter().map(holds).collect();
+        format!("holds for {}; not for {}", holds.join(", "), self.fails_for.join(", "))
+    }
 }
 
 /// The tests that tell the candidates apart, in the order in which they are first met. A run that cannot be believed shows nothing and is
@@ -30,11 +42,12 @@ pub fn differences(runs: &[(&str, &Ran)]) -> Vec<Difference> {
     }
     let held = |ran: &Ran, name: &str| ran.tests.iter().any(|test| test.name == name && test.verdict == TestVerdict::Pass);
     let differs = names.into_iter().filter_map(|name| {
-        let (holds, fails): (Vec<_>, Vec<_>) = runs.iter().partition(|(_, ran)| held(ran, name));
+        let (holds, fails): (Vec<&&(&str, &Ran)>, Vec<&&(&str, &Ran)>) = runs.iter().partition(|(_, ran)| held(ran, name));
+        let shared_process = holds.iter().filter(|(_, ran)| ran.shared_process).map(|(label, _)| (*label).to_owned()).collect();
         let labels = |runs: Vec<&&(&str, &Ran)>| runs.into_iter().map(|(label, _)| (*label).to_owned()).collect::<Vec<_>>();
         let (holds_for, fails_for) = (labels(holds), labels(fails));
         let tells = !holds_for.is_empty() && !fails_for.is_empty();
-        tells.then(|| Difference { test: name.to_owned(), holds_for, fails_for })
+        tells.then(|| Difference { test: name.to_owned(), holds_for, fails_for, shared_process })
     });
     differs.collect()
 }
@@ -58,6 +71,10 @@ mod tests {
         let names: Vec<&str> = found.iter().map(|difference| difference.test.as_str()).collect();
         assert_eq!(names, ["differs", "only here"], "what did not run for one holds for the other only");
         assert_eq!((found[0].holds_for.as_slice(), found[0].fails_for.as_slice()), (&["C1".to_owned()][..], &["C2".to_owned()][..]));
+        assert_eq!(found[0].words(), "holds for C1; not for C2");
+        let shared = Ran { shared_process: true, ..one.clone() };
+        let found = differences(&[("C1", &shared), ("C2", &other)]);
+        assert_eq!(found[0].words(), "holds for C1 (same process: could be forged); not for C2");
         let forged = ran(&[("differs", Pass)], Some("the runner ended early"));
         assert_eq!(differences(&[("C1", &one), ("C2", &forged)]), Vec::new(), "one believed run tells nobody apart");
         assert_eq!(differences(&[("C1", &one)]), Vec::new());

@@ -58,7 +58,7 @@ pub fn in_words(ran: &Ran, is_test: bool) -> String {
         End::NotBuilt => "it could not be built".to_owned(),
     };
     if is_test {
-        said.push_str(&format!("\n{} of {} tests passed", ran.passed(), ran.tests.len()));
+        said.push_str(&format!("\n{} of {} tests passed{}", ran.passed(), ran.tests.len(), ran.shared_note()));
     }
     if let Some(why) = &ran.distrust {
         said.push_str(&format!("\nthe results cannot be believed: {why}"));

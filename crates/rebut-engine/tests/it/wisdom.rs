@@ -9,7 +9,7 @@ use rebut_engine::{
     running::RunCompleted,
     sandbox::{End, Ran, Refused, TestRun, TestVerdict},
     store::{Append, Session, Status, Store},
-    wisdom::{Bounds, Lesson},
+    wisdom::{Bounds, Given, Lesson},
 };
 use rebut_testkit::{
     cases::Case,
@@ -28,7 +28,12 @@ fn lesson(text: &str, verified: bool) -> Event {
 }
 
 fn lesson_for(applies_to: &str, text: &str, verified: bool) -> Event {
-    Event::LessonRecorded(Arc::new(LessonRecorded { text: text.to_owned(), applies_to: applies_to.to_owned(), verified }))
+    Event::LessonRecorded(Arc::new(LessonRecorded {
+        text: text.to_owned(),
+        applies_to: applies_to.to_owned(),
+        verified,
+        shared_process: false,
+    }))
 }
 
 fn run(verdict: Option<TestVerdict>) -> Event {
@@ -93,6 +98,34 @@ async fn a_proved_lesson_reaches_a_similar_task_and_no_other() {
     assert_eq!(given(&store, SIMILAR, &mine).await, [], "with its debate the lesson is gone");
 }
 
+/// The run that proves a lesson shared the process of the code: whoever is given it is told. One run that was held apart suffices.
+#[tokio::test(start_paused = true)]
+async fn a_lesson_says_that_its_proof_could_be_forged() {
+    let passed = |shared_process: bool| {
+        let ran = Ran { shared_process, ..Ran::plain(End::Exited(0), [TestRun::new("one", TestVerdict::Pass)]) };
+        Event::RunCompleted(Arc::new(RunCompleted { run: "proposal 2/ada".into(), ran: Some(ran), refused: None }))
+    };
+    let failed = || run(Some(TestVerdict::Fail));
+    let drawn = |shared_process| {
+        let (text, applies_to) = (LESSON.to_owned(), APPLIES.to_owned());
+        Event::LessonRecorded(Arc::new(LessonRecorded { text, applies_to, verified: true, shared_process }))
+    };
+    let rows = [
+        (vec![failed(), passed(true), drawn(false)], true),
+        (vec![failed(), passed(true), passed(false), drawn(false)], false),
+        (vec![failed(), passed(false), drawn(true)], true),
+        (vec![passed(false), failed(), passed(true), drawn(false)], true),
+        (vec![failed(), passed(false), drawn(false)], false),
+    ];
+    for (events, shared) in rows {
+        let store = MemoryStore::new();
+        keep(&store, "2025-12-20", &events, |_| {}).await;
+        let found = given(&store, SIMILAR, &Bounds::of("me")).await;
+        let told = Given::Found(found.first().expect("it is given").clone()).told();
+        assert_eq!(told.ends_with(" (shown by tests in the same process: could be forged)"), shared, "{told}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_not_proved_too_old_or_of_somebody_else_is_never_given() {
     use TestVerdict::{Fail, Pass};
@@ -102,8 +135,12 @@ async fn what_is_not_proved_too_old_or_of_somebody_else_is_never_given() {
         refused: Some(Refused { reason: "none".to_owned(), fix: "one".to_owned() }),
     };
     let refused = Event::RunCompleted(Arc::new(refused));
-    let unclear =
-        Event::LessonRecorded(Arc::new(LessonRecorded { text: LESSON.to_owned(), applies_to: " \u{202e} ".to_owned(), verified: true }));
+    let unclear = Event::LessonRecorded(Arc::new(LessonRecorded {
+        text: LESSON.to_owned(),
+        applies_to: " \u{202e} ".to_owned(),
+        verified: true,
+        shared_process: false,
+    }));
     type Change = fn(&mut Session);
     let rows: &[(&str, &str, Vec<Event>, Change)] = &[
         ("not verified", "2025-12-20", vec![run(Some(Fail)), run(Some(Pass)), lesson(LESSON, false)], |_| {}),

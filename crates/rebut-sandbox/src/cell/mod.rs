@@ -28,6 +28,7 @@ use tokio::{
 #[derive(Clone, Debug)]
 pub struct Jail {
     shared: Arc<Shared>,
+    places: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
@@ -35,7 +36,6 @@ struct Shared {
     inner: Inner,
     bubblewrap: Bubblewrap,
     groups: Option<Groups>,
-    places: Arc<Semaphore>,
 }
 
 /// Cells at once for each core: while one waits another works.
@@ -53,7 +53,7 @@ impl Jail {
         if let Some(groups) = &groups {
             sweeper::start(&inner, groups).map_err(|error| probe::explain(&format!("the sweeper cannot be started: {error}"), ""))?;
         }
-        let jail = Self { shared: Arc::new(Shared { inner, bubblewrap, groups, places }) };
+        let jail = Self { shared: Arc::new(Shared { inner, bubblewrap, groups }), places };
         probe::canary(&jail).await?;
         Ok(jail)
     }
@@ -71,9 +71,16 @@ impl Jail {
     /// Starts a program in a new cell; waits in order while too many run.
     pub async fn spawn(&self, spec: Spec) -> Result<Cell, Refused> {
         check(&spec)?;
-        let place = self.shared.places.clone().acquire_owned().await;
+        let place = self.places.clone().acquire_owned().await;
         let place = place.map_err(|error| probe::explain(&error.to_string(), ""))?;
         start::start(&self.shared, spec, place).await
+    }
+
+    /// Two places for as long as the second value lives, and the same jail with these and no others: a cell that waits for cells which are
+    /// started later must not wait for their places too.
+    pub(crate) async fn two_places(&self) -> Result<(Self, OwnedSemaphorePermit), Refused> {
+        let held = self.places.clone().acquire_many_owned(2).await.map_err(|error| probe::explain(&error.to_string(), ""))?;
+        Ok((Self { shared: self.shared.clone(), places: Arc::new(Semaphore::new(2)) }, held))
     }
 
     /// How the inner stage is started.
@@ -90,7 +97,7 @@ impl Jail {
 /// Refuses what no cell should be asked to do, before anything is done.
 fn check(spec: &Spec) -> Result<(), Refused> {
     let wrong = |reason: &str| Refused { reason: reason.to_owned(), fix: "name a program and plain values".to_owned() };
-    let files = spec.read_only.iter().chain(&spec.writable).map(|file| &file.path);
+    let files = spec.read_only.iter().chain(&spec.writable).chain(&spec.pinned).map(|file| &file.path);
     files.chain(&spec.collect).try_for_each(|path| check_path(path))?;
     let words = spec.argv.iter().chain(spec.env.iter().flat_map(|(name, value)| [name, value]));
     if spec.argv.first().is_none_or(String::is_empty) || words.clone().any(|word| word.contains('\0')) {

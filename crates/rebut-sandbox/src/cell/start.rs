@@ -118,13 +118,15 @@ async fn tell(warden: &mut Warden, shared: &Shared, spec: &Spec) -> io::Result<(
         folders: spec.folders.clone(),
         collect: spec.collect.clone(),
         judges: spec.judges,
+        pinned: wire::entries(&spec.pinned),
+        collect_all: spec.collect_all,
         bubblewrap: shared.bubblewrap.path.clone(),
         can_disable_userns: shared.bubblewrap.can_disable_userns,
         inner: shared.inner.program.clone(),
         inner_args: shared.inner.args.clone(),
         groups,
     };
-    let frame = wire::frame(&order, spec.read_only.iter().chain(&spec.writable))?;
+    let frame = wire::frame(&order, spec.read_only.iter().chain(&spec.writable).chain(&spec.pinned))?;
     match warden.to.as_mut() {
         Some(to) => to.write_all(&frame).await,
         None => Err(io::ErrorKind::BrokenPipe.into()),

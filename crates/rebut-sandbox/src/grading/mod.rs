@@ -4,6 +4,7 @@ mod apart;
 mod book;
 mod command;
 mod pair;
+mod program;
 mod shared;
 mod sources;
 mod worker;
@@ -25,6 +26,8 @@ pub async fn run(jail: &Jail, tools: &Toolchain, job: &Job, tests: &Tests) -> Re
     match &way_of(&job.language)?.how {
         How::Apart(kit) => apart::run(kit, jail, tools, job, tests).await,
         How::Shared(plan) => shared::run(*plan, jail, tools, job, tests).await,
+        How::Program { holds_apart, .. } if holds_apart(&tests.text) => program::run(jail, tools, job, tests).await,
+        How::Program { plan, .. } => shared::run(*plan, jail, tools, job, tests).await,
     }
 }
 
@@ -41,7 +44,7 @@ pub(crate) async fn list(jail: &Jail, tools: &Toolchain, language: &str, tests: 
     }
     let listed = match &way_of(language)?.how {
         How::Apart(kit) => apart::list(kit, jail, tools, tests).await?,
-        How::Shared(plan) => shared::list(*plan, jail, tools, language, tests).await?,
+        How::Shared(plan) | How::Program { plan, .. } => shared::list(*plan, jail, tools, language, tests).await?,
     };
     Ok(listed.and_then(|names| if names.is_empty() { Err(NO_TEST.to_owned()) } else { Ok(names) }))
 }
@@ -58,6 +61,14 @@ enum How {
     Apart(Kit),
     /// In the process of the code, one process for each test.
     Shared(fn(&Job, &Tests, &Toolchain) -> Result<Plan, String>),
+    /// In a cell of their own, and the code in another for each call, where the text of the tests shows that they only call it as a program;
+    /// else as [`How::Shared`].
+    Program {
+        /// Whether the text shows that.
+        holds_apart: fn(&str) -> bool,
+        /// The other way.
+        plan: fn(&Job, &Tests, &Toolchain) -> Result<Plan, String>,
+    },
 }
 
 const WAYS: &[Way] = &[
@@ -67,7 +78,7 @@ const WAYS: &[Way] = &[
     Way { language: "go", how: How::Shared(sources::go::plan) },
     Way { language: "c", how: How::Shared(sources::c::plan_c) },
     Way { language: "cpp", how: How::Shared(sources::c::plan_cpp) },
-    Way { language: "shell", how: How::Shared(sources::shell::plan) },
+    Way { language: "shell", how: How::Program { holds_apart: sources::script::holds_apart, plan: sources::shell::plan } },
 ];
 
 const PYTHON: Kit = Kit {

@@ -22,7 +22,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 const STDERR: usize = 8 << 10;
 
 /// Whoever takes the two places of a pair holds this: otherwise many could hold one place each and wait for the second for ever.
-static TWO_PLACES: Mutex<()> = Mutex::const_new(());
+pub(super) static TWO_PLACES: Mutex<()> = Mutex::const_new(());
 
 /// Two running cells.
 pub(super) struct Pair {
@@ -120,14 +120,14 @@ enum Step {
 }
 
 /// Why no frame came.
-enum Lost {
+pub(super) enum Lost {
     Closed,
     TooLong(usize),
     Ended(Ended),
 }
 
-/// One cell of a pair, as far as we talk to it.
-struct Side {
+/// A cell, as far as we talk to it.
+pub(super) struct Side {
     to: Sender,
     from: Receiver,
     errors: Option<Receiver>,
@@ -138,7 +138,7 @@ struct Side {
 }
 
 impl Side {
-    fn of(mut cell: Cell) -> Result<Self, Refused> {
+    pub(super) fn of(mut cell: Cell) -> Result<Self, Refused> {
         let (Some(to), Some(from), errors) = (cell.stdin.take(), cell.stdout.take(), cell.stderr.take()) else {
             return Err(Refused {
                 reason: "a cell came without its streams".to_owned(),
@@ -148,7 +148,7 @@ impl Side {
         Ok(Self { to, from, errors, ending: Box::pin(cell.end()), ended: None, heard: Vec::new(), noise: Vec::new() })
     }
 
-    async fn send(&mut self, kind: u8, words: &[u8]) -> io::Result<()> {
+    pub(super) async fn send(&mut self, kind: u8, words: &[u8]) -> io::Result<()> {
         let length = u32::try_from(words.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
         let mut frame = Vec::with_capacity(words.len() + 5);
         frame.extend_from_slice(&length.to_be_bytes());
@@ -158,7 +158,7 @@ impl Side {
     }
 
     /// The next frame. Nothing is lost when this is dropped half-way: what was read stays in `heard`.
-    async fn next(&mut self) -> Result<(u8, Vec<u8>), Lost> {
+    pub(super) async fn next(&mut self) -> Result<(u8, Vec<u8>), Lost> {
         loop {
             if let Some(frame) = self.whole_frame()? {
                 return Ok(frame);
@@ -198,20 +198,31 @@ impl Side {
     }
 
     /// Why no frame came, in words.
-    async fn why(&mut self, lost: Lost) -> String {
+    pub(super) async fn why(&mut self, lost: Lost) -> String {
         let ended = match lost {
             Lost::TooLong(length) => return format!("it wrote a frame of {length} bytes; at most {FRAME} are taken"),
             Lost::Ended(ended) => Some(ended),
             Lost::Closed => timeout(LAST_WORDS, &mut self.ending).await.ok(),
         };
+        let noise = self.last_noise().await;
+        self.ended = ended.map(|ended| ended.end);
+        let how = self.ended.as_ref().map_or_else(|| "it closed its channel".to_owned(), ended_words);
+        format!("{how}\n{}", tail(&noise, 1500)).trim().to_owned()
+    }
+
+    /// The end of what it wrote to its standard error, when it has said all it had to say and only its end is waited for.
+    pub(super) async fn last_words(&mut self) -> String {
+        // It may have closed its streams and gone on; then there is nothing more to hear either.
+        let _ = timeout(LAST_WORDS, &mut self.ending).await;
+        tail(&self.last_noise().await, STDERR)
+    }
+
+    async fn last_noise(&mut self) -> String {
         let mut rest = [0; 4096];
         while let Ok(Ok(count @ 1..)) = timeout(Duration::from_millis(50), read_some(self.errors.as_mut(), &mut rest)).await {
             self.keep(&rest[..count]);
         }
-        self.ended = ended.map(|ended| ended.end);
-        let how = self.ended.as_ref().map_or_else(|| "it closed its channel".to_owned(), ended_words);
-        let noise = String::from_utf8_lossy(&self.noise);
-        format!("{how}\n{}", tail(noise.trim(), 1500)).trim().to_owned()
+        String::from_utf8_lossy(&self.noise).trim().to_owned()
     }
 }
 

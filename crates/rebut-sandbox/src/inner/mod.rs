@@ -4,6 +4,8 @@ mod calls;
 pub(crate) mod canary;
 mod files;
 mod giving_up;
+pub(crate) mod harness;
+pub(crate) mod stand_in;
 
 use crate::{
     sys,

@@ -55,6 +55,10 @@ pub(super) fn arguments(order: &Order, stage: &Stage) -> Vec<OsString> {
     all.words(&["--remount-ro", "/dev"]);
     all.bind("--ro-bind", &stage.root.join("in"), Path::new("/in"));
     all.bind("--bind", &stage.root.join("scratch/box"), Path::new("/box"));
+    for file in &order.pinned {
+        // What is mounted over cannot be written to, removed or renamed.
+        all.bind("--ro-bind", &stage.root.join("pinned").join(&file.path), &Path::new("/box").join(&file.path));
+    }
     all.bind("--bind", &stage.root.join("scratch/tmp"), Path::new("/tmp"));
     // After `/tmp`, below which they may be.
     for (source, folder) in stage.folders.iter().zip(&order.folders).filter(|(_, folder)| !is_system(folder)) {

@@ -68,10 +68,11 @@ fn run(control: &mut UnixStream) -> Result<(), String> {
     let order: Order = wire::read(control).map_err(during("cannot read the order"))?;
     let read_only = wire::read_files(control, &order.read_only).map_err(during("cannot read the files"))?;
     let writable = wire::read_files(control, &order.writable).map_err(during("cannot read the files"))?;
+    let pinned = wire::read_files(control, &order.pinned).map_err(during("cannot read the files"))?;
     let mut streams = Streams::sort(descriptors, order.groups)?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     let owner = Owner::choose(order.judges)?;
-    let stage = stage::build(&order, &owner, &read_only, &writable)?;
+    let stage = stage::build(&order, &owner, &stage::Files { read_only: &read_only, writable: &writable, pinned: &pinned })?;
     become_owner(&owner)?;
     set_child_subreaper(Some(rustix::process::getpid())).map_err(during("cannot adopt orphans"))?;
     let (reports, report_to) = pipe_with(PipeFlags::CLOEXEC).map_err(during("cannot make a pipe"))?;
@@ -79,7 +80,10 @@ fn run(control: &mut UnixStream) -> Result<(), String> {
     let child = start(&order, &stage, streams.take(), report_to)?;
     streams.leave()?;
     let seen = watch::watch(control, child, File::from(reports), order.limits.wall)?;
-    let files = harvest::collect(&stage.box_folder, &order.collect, &order.limits);
+    let mut files = harvest::collect(&stage.box_folder, &order.collect, &order.limits);
+    if order.collect_all {
+        files.extend(harvest::collect_all(&stage.box_folder));
+    }
     let said = Said::Ended { status: seen.status, is_late: seen.is_late, ms: seen.ms, files: wire::entries(&files) };
     // The program may have died meanwhile; then nobody wants to know.
     wire::write(control, &said, &files).map_err(during("cannot say how it ended"))

@@ -33,8 +33,18 @@ const ROOT: &str = "/tmp";
 /// The largest the rest of the stage may be: the files given, and little else.
 const OWN_BYTES: u64 = 256 << 20;
 
+/// The files a cell begins with.
+pub(super) struct Files<'a> {
+    /// Below `/in`.
+    pub read_only: &'a [Given],
+    /// Below `/box`.
+    pub writable: &'a [Given],
+    /// Below `/box`, and nobody in the cell can change them.
+    pub pinned: &'a [Given],
+}
+
 /// Makes the stage. Sources are opened before anything is covered, so that what is bound is what was opened.
-pub(super) fn build(order: &Order, owner: &Owner, read_only: &[Given], writable: &[Given]) -> Result<Stage, String> {
+pub(super) fn build(order: &Order, owner: &Owner, files: &Files<'_>) -> Result<Stage, String> {
     enter_namespace(owner)?;
     let inner = open_path(&order.inner)?;
     let sources: Vec<OwnedFd> = order.folders.iter().map(|folder| open_folder(folder)).collect::<Result<_, _>>()?;
@@ -50,7 +60,9 @@ pub(super) fn build(order: &Order, owner: &Owner, read_only: &[Given], writable:
     make_etc(&root)?;
     make_nothing(&root)?;
     make_folder(&root.join("in"))?;
-    read_only.iter().try_for_each(|file| give(&root.join("in"), file, None))?;
+    files.read_only.iter().try_for_each(|file| give(&root.join("in"), file, None))?;
+    make_folder(&root.join("pinned"))?;
+    files.pinned.iter().try_for_each(|file| give(&root.join("pinned"), file, None))?;
     let scratch = root.join("scratch");
     make_folder(&scratch)?;
     mount_memory(&scratch, order.limits.scratch_bytes, order.limits.scratch_files)?;
@@ -58,7 +70,7 @@ pub(super) fn build(order: &Order, owner: &Owner, read_only: &[Given], writable:
         make_folder(&scratch.join(name))?;
         own(&scratch.join(name), owner)?;
     }
-    writable.iter().try_for_each(|file| give(&scratch.join("box"), file, Some(owner)))?;
+    files.writable.iter().try_for_each(|file| give(&scratch.join("box"), file, Some(owner)))?;
     let box_folder = open_path(&scratch.join("box"))?;
     Ok(Stage { root, folders, box_folder })
 }

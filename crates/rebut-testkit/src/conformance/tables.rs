@@ -25,7 +25,7 @@ fn code(version: u32, turn: &str, tests: Option<(u32, u32)>, diff: &str) -> Even
         turn: turn.into(),
         language: "python".to_owned(),
         code: format!("print('{version} — 東京 \\u0041')\n"),
-        tests: tests.map(|(passed, total)| TestCount { passed, total }),
+        tests: tests.map(|(passed, total)| TestCount { passed, total, shared_process: false }),
         quality: tests.map(|_| 0.25),
         metrics: CodeMetrics { lines: version, branches: 2, depth: 1, lints: None },
         diff: diff.to_owned(),

@@ -111,8 +111,8 @@ fn there_are(view: &View) -> String {
 
 /// What is known of a version, in one line.
 fn summary(code: &CodeRecorded) -> String {
-    let tests =
-        code.tests.map_or_else(|| "nothing was run".to_owned(), |tests| format!("{} of {} tests passed", tests.passed, tests.total));
+    let words = |tests: TestCount| format!("{} of {} tests passed{}", tests.passed, tests.total, tests.shared_note());
+    let tests = code.tests.map_or_else(|| "nothing was run".to_owned(), words);
     format!("version {} ({}): {tests}; {}", code.version, on_one_line(&code.candidate), code.metrics.words())
 }
 
@@ -122,10 +122,9 @@ fn printed(code: &str, is_terminal: bool) -> String {
 }
 
 fn document(view: &View, chosen: &CodeRecorded) -> Value {
-    let tests = |tests: Option<TestCount>| tests.map(|tests| json!({"passed": tests.passed, "total": tests.total}));
     let version = |code: &Arc<CodeRecorded>| {
         let lints = code.metrics.lints;
-        json!({"version": code.version, "candidate": code.candidate, "tests": tests(code.tests), "lints": lints})
+        json!({"version": code.version, "candidate": code.candidate, "tests": code.tests, "lints": lints})
     };
     let versions = view.code.iter().map(version);
     json!({
@@ -136,7 +135,7 @@ fn document(view: &View, chosen: &CodeRecorded) -> Value {
         "won": winner(view).is_some_and(|won| won.version == chosen.version),
         "language": chosen.language,
         "code": chosen.code,
-        "tests": tests(chosen.tests),
+        "tests": chosen.tests,
         "quality": chosen.quality,
         "metrics": chosen.metrics,
         "diff": chosen.diff,

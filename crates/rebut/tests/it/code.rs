@@ -26,7 +26,7 @@ fn version(version: u32, candidate: &str, code: &str, passed: u32) -> Event {
         turn: format!("proposal {version}/{candidate}").into(),
         language: "python".to_owned(),
         code: code.to_owned(),
-        tests: Some(TestCount { passed, total: 3 }),
+        tests: Some(TestCount { passed, total: 3, shared_process: false }),
         quality: None,
         metrics: CodeMetrics { lines: 2, branches: 0, depth: 1, lints: None },
         diff: String::new(),

@@ -1,6 +1,7 @@
 //! `rebut sandbox test`: one line for each test, and the exit codes.
 
 use crate::rebut::Rebut;
+use serde_json::json;
 
 #[test]
 fn tests_are_listed_and_decide_the_exit_code() {
@@ -40,7 +41,7 @@ fn tests_are_listed_and_decide_the_exit_code() {
     rebut.write("tests.py", "assert add(2, 2) == 4\n");
     let command = |words: &'static str| ["sandbox", "test", "--lang", "python", "--test-command", words, "solution.py"];
     let rows = [
-        ("grep -q return {code}", 0, "pass     grep -q return {code}\n1 of 1 tests hold\n"),
+        ("grep -q return {code}", 0, "pass     grep -q return {code}\n1 of 1 tests hold (same process: could be forged)\n"),
         ("grep -q yield {code}", 1, "it ended itself with exit code 1\n0 of 1 tests hold\n"),
         (" ", 2, ""),
         ("no-such-program {code}", 4, ""),
@@ -50,5 +51,7 @@ fn tests_are_listed_and_decide_the_exit_code() {
         assert!(ran.code == code && ran.stdout.ends_with(stdout), "{words}: {} {}", ran.stdout, ran.stderr);
     }
     let told = rebut.json(0, &["sandbox", "test", "--lang", "python", "--tests", "tests.py", "solution.py", "--json"]);
-    assert_eq!(told["tests"][0]["verdict"], "pass");
+    assert_eq!((&told["tests"][0]["verdict"], &told["shared_process"]), (&json!("pass"), &json!(null)), "held apart: nothing is said");
+    let told = rebut.json(0, &["sandbox", "test", "--lang", "python", "--test-command", "true", "solution.py", "--json"]);
+    assert_eq!((&told["tests"][0]["verdict"], &told["shared_process"]), (&json!("pass"), &json!(true)));
 }

@@ -145,7 +145,10 @@ const TEST_HINTS: &[(&str, &str)] = &[
     ("go", "`func Test…(t *testing.T)` in `package solution`; the code is in `package solution` too"),
     ("c", "functions `void test_…(void)` that call `assert`, in a file that includes \"solution.c\" and <assert.h>; no `main`"),
     ("cpp", "functions `void test_…()` that call `assert`, in a file that includes \"solution.cpp\" and <cassert>; no `main`"),
-    ("shell", "a script that calls `./solution.sh`, or loads it with `. ./solution.sh`, and exits with 1 when something is wrong"),
+    (
+        "shell",
+        "a script that calls `./solution.sh`, quotes what it compares (`[ \"$(./solution.sh 2)\" = 4 ]`), and exits with 1 when something is wrong",
+    ),
 ];
 
 /// The case while it is debated.
@@ -309,9 +312,7 @@ impl Case {
 
     /// Which is the best?
     pub fn rank(&self, debate: &Debate, agent: &Agent, notes: &str, shown: &[&Candidate], differences: &[Difference]) -> Ask<Ranking> {
-        let line = |one: &Difference| {
-            format!("- {}: holds for {}; not for {}", on_one_line(&one.test), one.holds_for.join(", "), one.fails_for.join(", "))
-        };
+        let line = |one: &Difference| format!("- {}: {}", on_one_line(&one.test), one.words());
         let differences = differences.iter().map(line).collect::<Vec<_>>().join("\n");
         let asked = self.owners_answer();
         let (text, names) = (candidates_text(shown, asked), labels(shown));
@@ -349,8 +350,15 @@ fn labels(candidates: &[&Candidate]) -> Vec<String> {
 }
 
 fn candidates_text(candidates: &[&Candidate], owners_were_asked: bool) -> String {
-    candidates.iter().map(|candidate| candidate.text(owners_were_asked)).collect::<Vec<_>>().join("\n\n")
+    let texts = candidates.iter().map(|candidate| candidate.text(owners_were_asked));
+    let is_shared = |one: &&Candidate| one.given.is_shared() || one.own.is_shared();
+    let note = candidates.iter().any(is_shared).then(|| SHARED_NOTE.to_owned());
+    texts.chain(note).collect::<Vec<_>>().join("\n\n")
 }
+
+/// What whoever compares candidates has to know where code and tests shared a process.
+const SHARED_NOTE: &str = "Passes marked (same process: could be forged) were judged in the process of the code itself: they prove less than \
+    passes without that mark.";
 
 fn attempt_text(candidate: &Candidate) -> String {
     format!("code:\n{}\n\nthe given tests: {}", candidate.code.trim_end(), candidate.given.failures())

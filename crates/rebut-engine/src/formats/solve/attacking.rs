@@ -162,5 +162,8 @@ async fn patch(debate: &Debate, case: &Case, ledger: &mut Ledger, round: u32, ow
 fn mark_patched(candidate: &mut Candidate, mended: &[String]) {
     for attack in candidate.attacks.iter_mut().filter(|attack| mended.contains(&attack.id)) {
         attack.state = AttackState::Patched;
+        if attack.evidence.is_shared() {
+            attack.why = format!("its tests: {}", attack.evidence.words());
+        }
     }
 }

@@ -156,9 +156,11 @@ impl Candidate {
         self.attacks.iter().filter(|attack| attack.state == AttackState::Confirmed)
     }
 
-    /// What it is worth by evidence alone, better is higher: whether the given tests hold, how many do, how few attacks stand, own tests.
-    pub fn worth(&self) -> (bool, u32, std::cmp::Reverse<usize>, u32) {
-        (self.given.all_passed(), self.given.held(), std::cmp::Reverse(self.open_attacks().count()), self.own.held())
+    /// What it is worth by evidence alone, better is higher: whether the given tests hold, how many do, of as many whether they were held
+    /// apart from the code, how few attacks stand, own tests likewise.
+    pub fn worth(&self) -> impl Ord + use<> {
+        let open = std::cmp::Reverse(self.open_attacks().count());
+        (self.given.all_passed(), self.given.strength(), open, self.own.strength())
     }
 
     /// Evidence first, then the code, for a prompt.
@@ -169,7 +171,8 @@ impl Candidate {
             let _ = writeln!(text, "tests of its author: {}", self.own.words());
         }
         for attack in self.attacks.iter().filter(|attack| attack.state != AttackState::NotReproduced) {
-            let _ = writeln!(text, "attack {}, {}: {}", attack.id, attack.state.as_str(), on_one_line(&attack.claim));
+            let _ =
+                writeln!(text, "attack {}, {}{}: {}", attack.id, attack.state.as_str(), attack.shared_note(), on_one_line(&attack.claim));
         }
         for claim in &self.claims {
             let _ = writeln!(text, "claim {} ({}): {}", claim.id, claim.severity.as_str(), on_one_line(&claim.claim));
@@ -180,6 +183,14 @@ impl Candidate {
         }
         let _ = write!(text, "approach: {}\ncode:\n{}", on_one_line(&self.approach), for_people(&self.code).trim_end());
         text
+    }
+}
+
+impl Attack {
+    /// What has to be said beside a state that rests on passes which the code could have forged.
+    pub fn shared_note(&self) -> &'static str {
+        let rests_on_passes = self.state != AttackState::Confirmed;
+        self.evidence.count().filter(|_| rests_on_passes).map_or("", |count| count.shared_note())
     }
 }
 

@@ -21,15 +21,28 @@ use crate::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Who can win: where a candidate holds all given tests, only those that do; of these, those that no claim blocks, if there is one.
+/// Who can win: where a candidate holds all given tests, only those that do; of these, those that no claim blocks, if there is one; and of
+/// these, those whose passes were held apart from their code, if there is one.
 pub fn contestants(candidates: &[Candidate], owners_were_asked: bool) -> Vec<&Candidate> {
     let passing = those_or_all(candidates.iter().collect(), |one| one.given.all_passed());
-    those_or_all(passing, |one| one.blocked_by(owners_were_asked).is_empty())
+    let unblocked = those_or_all(passing, |one| one.blocked_by(owners_were_asked).is_empty());
+    those_or_all(unblocked, |one| one.given.all_passed() && !one.given.is_shared())
 }
 
 /// Those that fit; all of them where none does.
 fn those_or_all(all: Vec<&Candidate>, fits: impl Fn(&Candidate) -> bool) -> Vec<&Candidate> {
     if all.iter().any(|one| fits(one)) { all.into_iter().filter(|one| fits(one)).collect() } else { all }
+}
+
+/// Why only one can win: where another holds all tests too and nothing stands against it, what could be forged decided.
+fn alone(candidates: &[Candidate], only: &Candidate, owners_were_asked: bool) -> String {
+    let left_out = |one: &&Candidate| one.owner != only.owner && one.given.all_passed() && one.blocked_by(owners_were_asked).is_empty();
+    let by = if only.given.all_passed() && candidates.iter().any(|one| left_out(&one)) {
+        "it is the only one whose passes were held apart from its code"
+    } else {
+        "it is the only one that can win"
+    };
+    by.to_owned()
 }
 
 /// The best by evidence alone; the first of equals in the drawn order of names.
@@ -47,7 +60,7 @@ pub async fn converge(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Resu
     rate(debate, case, ledger, &able).await?;
     let choice = match able.as_slice() {
         [] => return Ok(Happened { words: "there is no candidate".to_owned(), as_expected: false }),
-        [only] => Choice { owner: only.owner.clone(), by: "it is the only one that can win".to_owned(), count: None },
+        [only] => Choice { owner: only.owner.clone(), by: alone(&ledger.candidates, only, case.owners_answer()), count: None },
         _ => vote(debate, case, ledger, &able).await?,
     };
     let quality = ledger.of(&choice.owner).map(|one| one.label.clone()).and_then(|label| quality(&ledger.rubric, &label));
@@ -209,6 +222,15 @@ mod tests {
         }
     }
 
+    /// The same, but its code could have forged what held.
+    fn shared(label: &str, held: usize, of: usize, blocked: bool) -> Candidate {
+        let mut candidate = candidate(label, held, of, blocked);
+        if let Evidence::Ran(ran) = &mut candidate.given {
+            ran.shared_process = true;
+        }
+        candidate
+    }
+
     #[test]
     fn evidence_decides_who_may_win() {
         let labels =
@@ -220,6 +242,11 @@ mod tests {
             (vec![candidate("C1", 3, 3, true), candidate("C2", 3, 3, true)], "C1 C2"),
             (vec![candidate("C1", 1, 3, false), candidate("C2", 2, 3, false)], "C1 C2"),
             (vec![candidate("C1", 0, 0, false), candidate("C2", 0, 0, true)], "C1"),
+            (vec![shared("C1", 3, 3, false), candidate("C2", 3, 3, false)], "C2"),
+            (vec![shared("C1", 3, 3, false), candidate("C2", 3, 3, true)], "C1"),
+            (vec![shared("C1", 3, 3, false), candidate("C2", 2, 3, false)], "C1"),
+            (vec![shared("C1", 3, 3, false), shared("C2", 3, 3, false)], "C1 C2"),
+            (vec![shared("C1", 2, 3, false), candidate("C2", 2, 3, false)], "C1 C2"),
             (vec![], ""),
         ];
         for (candidates, expected) in rows {
@@ -241,5 +268,9 @@ mod tests {
         assert_eq!(&*choice(&split[..1]).owner, "C1", "unanimous: the vote stands");
         assert_eq!(&*choice(&[]).owner, "C2", "no ballot decides nothing");
         assert_eq!(&*chosen(&able, count("plurality", 2, &able, &split)).owner, "C3", "tied: the better of the tied");
+        let able = [shared("C1", 2, 3, false), candidate("C2", 2, 3, false), shared("C3", 2, 3, false)];
+        assert_eq!(&*chosen(&able, count("auto", 2, &able, &split)).owner, "C2", "of as many tests those that were held apart");
+        let able = [shared("C1", 3, 3, false), candidate("C2", 2, 3, false), candidate("C3", 0, 0, false)];
+        assert_eq!(&*chosen(&able, count("auto", 2, &able, &split)).owner, "C1", "more tests come first");
     }
 }

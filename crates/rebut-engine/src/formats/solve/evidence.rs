@@ -45,13 +45,22 @@ impl Evidence {
     /// How many held; `None` when nothing ran.
     pub fn count(&self) -> Option<TestCount> {
         let Self::Ran(ran) = self else { return None };
-        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        Some(TestCount { passed: number(ran.passed()), total: number(ran.tests.len()) })
+        Some(TestCount::of(ran))
     }
 
     /// How many held; 0 when nothing ran.
     pub fn held(&self) -> u32 {
         self.count().map_or(0, |count| count.passed)
+    }
+
+    /// Whether it has passes that the code could have forged, since it ran in the process that judged it.
+    pub fn is_shared(&self) -> bool {
+        self.count().is_some_and(|count| count.is_shared())
+    }
+
+    /// For an order in which more is better: how many held, and of as many whether they were held apart from the code.
+    pub fn strength(&self) -> (u32, bool) {
+        self.count().map_or((0, true), |count| count.strength())
     }
 
     /// The names of the tests that held.
@@ -63,15 +72,17 @@ impl Evidence {
         ran.tests.iter().filter(|test| test.verdict == TestVerdict::Pass).map(|test| test.name.as_str()).collect()
     }
 
-    /// The tests that held before and do not hold in `after`, a run that was refused or cannot be believed included; and what went wrong
-    /// there outside of every test, which is a result that was not there before.
+    /// The tests that held before and do not hold in `after`, a run that was refused or cannot be believed included; what went wrong
+    /// there outside of every test, which is a result that was not there before; and that its passes could be forged where these could not.
     pub fn broken_in(&self, after: &Self) -> Vec<String> {
         let (Self::Ran(before), held) = (self, after.names_held()) else { return Vec::new() };
         let lost = self.names_held().into_iter().filter(|name| !held.contains(name));
         let Self::Ran(later) = after else { return lost.map(str::to_owned).collect() };
+        // What could be forged does not replace what could not.
+        let forgeable = (self.held() > 0 && !self.is_shared() && after.is_shared()).then_some(NO_LONGER_APART);
         let is_new = |name: &str| !before.tests.iter().any(|test| test.name == name);
         let failing = later.tests.iter().filter(|test| test.verdict != TestVerdict::Pass).map(|test| test.name.as_str());
-        lost.chain(failing.filter(|name| is_new(name))).map(str::to_owned).collect()
+        lost.chain(failing.filter(|name| is_new(name))).chain(forgeable).map(str::to_owned).collect()
     }
 
     /// The same, but where there are tests and none ran, that they did not run.
@@ -88,7 +99,7 @@ impl Evidence {
             Self::Ran(ran) => match (&ran.distrust, ran.tests.len()) {
                 (Some(why), _) => format!("not to be believed: {}", shortened(&on_one_line(why), 160)),
                 (None, 0) => format!("no test ran ({})", end_words(&ran.end)),
-                (None, total) => held_words(ran.passed(), total),
+                (None, _) => held_words(TestCount::of(ran)),
             },
         }
     }
@@ -117,9 +128,12 @@ impl Evidence {
 }
 
 /// So many tests hold of so many.
-pub fn held_words(passed: impl std::fmt::Display, total: impl std::fmt::Display) -> String {
-    format!("{passed} of {total} hold")
+pub fn held_words(count: TestCount) -> String {
+    format!("{} of {} hold{}", count.passed, count.total, count.shared_note())
 }
+
+/// What a new version breaks whose tests hold only in the process of the code.
+const NO_LONGER_APART: &str = "the separation of tests and code (same process: its passes could be forged)";
 
 /// More failures than these say nothing new.
 const MOST_FAILURES: usize = 8;
@@ -191,6 +205,17 @@ mod tests {
             assert_eq!(after.passed(), passed, "{after:?}");
             assert_eq!(both.broken_in(&after), broken, "{after:?}");
         }
+        let shared = |tests: &[(&str, TestVerdict)]| match ran(tests, None) {
+            Evidence::Ran(ran) => Evidence::Ran(Box::new(Ran { shared_process: true, ..*ran })),
+            other => other,
+        };
+        let forgeable = shared(&[("a", Pass), ("b", Pass)]);
+        assert_eq!(forgeable.words(), "2 of 2 hold (same process: could be forged)");
+        assert_eq!(shared(&[("a", Fail)]).words(), "0 of 1 hold", "nothing passed, so there is nothing to forge");
+        assert_eq!(both.broken_in(&forgeable), [NO_LONGER_APART]);
+        assert_eq!(forgeable.broken_in(&both), Vec::<String>::new());
+        assert_eq!(forgeable.broken_in(&forgeable), Vec::<String>::new(), "a language whose tests always share has nothing to lose");
+        assert!(both.strength() > forgeable.strength() && forgeable.strength() > ran(&[("a", Pass)], None).strength());
         assert_eq!(Evidence::NoTests.unless_given("assert x").words(), "not run");
         assert_eq!(Evidence::NoTests.unless_given(" \n").words(), "no tests");
         assert_eq!(both.clone().unless_given("assert x"), both);

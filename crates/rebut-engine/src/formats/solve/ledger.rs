@@ -89,6 +89,16 @@ pub struct Drawn {
     pub lesson: String,
     /// When it applies.
     pub applies_to: String,
+    /// Whether the run that showed it shared the process of the code it judged: then its pass could be forged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared_process: bool,
+}
+
+impl Drawn {
+    /// What has to be said beside it; mostly nothing.
+    pub fn shared_note(&self) -> &'static str {
+        crate::wisdom::shared_note(self.shared_process)
+    }
 }
 
 /// What a hook said of a candidate.

@@ -99,7 +99,10 @@ pub fn evidence_lines(result: &SolveResult) -> Vec<String> {
             0 => one.claims.len().to_string(),
             blocked => format!("{}, {blocked} severe and unsettled", one.claims.len()),
         };
-        lines.push(row([mark, &shortened(&name, 22), &shortened(brief(&one.tests_words), 24), &attack_words(one), &claims]));
+        lines.push(row([mark, &shortened(&name, 22), &shortened(&brief(one), 24), &attack_words(one), &claims]));
+    }
+    if result.candidates.iter().any(|one| one.tests.is_some_and(|count| count.is_shared())) {
+        lines.push("(shared): code and tests ran in the same process, so these passes could be forged".to_owned());
     }
     lines.push(format!("chosen {}", on_one_line(&result.chosen)));
     if result.hidden_words != "no tests" {
@@ -123,14 +126,17 @@ pub fn evidence_lines(result: &SolveResult) -> Vec<String> {
     }
     lines.extend(result.lessons_search.as_ref().and_then(Search::words));
     for lesson in &result.lessons_drawn {
-        lines.push(format!("learned: {}", shortened(&on_one_line(&lesson.lesson), 160)));
+        lines.push(format!("learned: {}{}", shortened(&on_one_line(&lesson.lesson), 160), lesson.shared_note()));
     }
     lines
 }
 
 /// What tests showed, without the reasons: those are told once, below.
-fn brief(words: &str) -> &str {
-    words.split_once(": ").map_or(words, |(brief, _)| brief)
+fn brief(one: &CandidateResult) -> String {
+    match one.tests.filter(TestCount::is_shared) {
+        Some(count) => format!("{} of {} hold (shared)", count.passed, count.total),
+        None => one.tests_words.split_once(": ").map_or(one.tests_words.as_str(), |(brief, _)| brief).to_owned(),
+    }
 }
 
 fn hook_words(hook: &HookRun) -> &'static str {
@@ -153,7 +159,7 @@ fn lines_so_far(view: &View) -> Vec<String> {
         let is_tried = code.turn.starts_with(Phase::SelfEvolvement.name()) && !view.code[..at].iter().any(|known| known.turn == code.turn);
         let is_own = given.trim().is_empty() || is_tried;
         let whose = if is_own { "own" } else { "given" };
-        let held = |count: TestCount| format!("{whose} tests: {}", held_words(count.passed, count.total));
+        let held = |count: TestCount| format!("{whose} tests: {}", held_words(count));
         let tests = code.tests.map_or_else(|| "nothing ran".to_owned(), held);
         format!("version {} by {}: {tests}; {}", code.version, on_one_line(&code.candidate), code.metrics.words())
     };
@@ -229,10 +235,11 @@ fn write_phases(text: &mut String, result: &SolveResult) {
     for lesson in &result.lessons_drawn {
         let _ = writeln!(
             text,
-            "\n- lesson drawn by {}: {} ({})",
+            "\n- lesson drawn by {}: {} ({}){}",
             for_markdown(&lesson.by),
             for_markdown(&lesson.lesson),
-            for_markdown(&lesson.applies_to)
+            for_markdown(&lesson.applies_to),
+            lesson.shared_note()
         );
     }
 }
@@ -296,8 +303,7 @@ fn write_vote(text: &mut String, result: &SolveResult) {
         text.push_str("\n## Where they differ\n\n");
     }
     for one in &result.differences {
-        let _ =
-            writeln!(text, "- {}: holds for {}; not for {}", for_markdown(&one.test), one.holds_for.join(", "), one.fails_for.join(", "));
+        let _ = writeln!(text, "- {}: {}", for_markdown(&one.test), one.words());
     }
     let Some(count) = &result.vote else { return };
     let _ = writeln!(text, "\n## Vote, {}\n", count.method);

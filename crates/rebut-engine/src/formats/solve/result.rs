@@ -175,9 +175,7 @@ impl Proof {
     /// What a count and its words say. The words tell tests that are not there from tests that did not run, and distrusted ones from good ones.
     fn of(count: Option<TestCount>, words: &str) -> Self {
         match count {
-            Some(count) if count.total > 0 && words == evidence::held_words(count.passed, count.total) && count.passed == count.total => {
-                Self::Held
-            }
+            Some(count) if count.total > 0 && words == evidence::held_words(count) && count.passed == count.total => Self::Held,
             Some(_) => Self::TestsFail,
             None if words == Evidence::NoTests.words() => Self::NoTests,
             None => Self::NotRun,

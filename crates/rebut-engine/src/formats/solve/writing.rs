@@ -4,6 +4,7 @@ use super::{
     asking::Case,
     candidates::Candidate,
     case::Phase,
+    evidence::Evidence,
     ledger::{Drawn, Happened, Ledger, Trial, many, step},
     replies::Lesson,
 };
@@ -46,7 +47,7 @@ pub async fn evolve(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result
         }
     }
     let (all, passed) = (ledger.candidates.len(), ledger.candidates.iter().filter(|one| one.own.all_passed()).count());
-    let words = format!("{passed} of {} hold their authors' own tests", many(all, "candidate"));
+    let words = format!("{passed} of {} hold their authors' own tests{}", many(all, "candidate"), shared_words(ledger, |one| &one.own));
     Ok(Happened { words, as_expected: all == case.seats.makers.len() && passed == all })
 }
 
@@ -102,7 +103,7 @@ pub async fn propose(debate: &Debate, case: &Case, ledger: &mut Ledger, name: &s
         for candidate in ledger.candidates.iter_mut().filter(|one| tried.contains(&one.owner)) {
             candidate.attempts = attempt;
             candidate.recovered = candidate.given.all_passed() && !candidate.reflections.is_empty();
-            let is_best = best.get(&candidate.owner).is_none_or(|known| candidate.given.held() >= known.given.held());
+            let is_best = best.get(&candidate.owner).is_none_or(|known| candidate.given.strength() >= known.given.strength());
             if is_best {
                 best.insert(candidate.owner.clone(), candidate.clone());
             }
@@ -114,7 +115,7 @@ pub async fn propose(debate: &Debate, case: &Case, ledger: &mut Ledger, name: &s
     }
     for candidate in &mut ledger.candidates {
         if let Some(best) = best.remove(&candidate.owner) {
-            // A later attempt that holds fewer tests was a step back.
+            // A later attempt that holds fewer tests, or as many in the process of the code, was a step back.
             let kept = std::mem::take(candidate);
             *candidate = Candidate { attempts: kept.attempts, attempts_ended: kept.attempts_ended, reflections: kept.reflections, ..best };
         }
@@ -153,7 +154,7 @@ async fn reflect<'a>(
 ) -> Result<Vec<&'a Agent>, Halt> {
     let give_up_below = case.config.give_up_below;
     for candidate in ledger.candidates.iter_mut().filter(|one| tried.contains(&one.owner)) {
-        candidate.attempts_ended = ended(next(candidate.given.passed(), attempt, most, None, give_up_below), candidate.given.words());
+        candidate.attempts_ended = ended(next(candidate.given.passed(), attempt, most, None, give_up_below), &candidate.given);
     }
     let fails = |agent: &&Agent| tried.contains(&agent.name) && ledger.of(&agent.name).is_some_and(|one| one.attempts_ended.is_empty());
     let failed: Vec<&Agent> = case.seats.makers.iter().filter(fails).collect();
@@ -178,7 +179,7 @@ async fn reflect<'a>(
         debate.note(reflecting.place(Some(&agent)), Event::ReflectionRecorded(Arc::new(recorded))).await?;
         let Some(candidate) = ledger.of_mut(&agent) else { continue };
         let follows = next(candidate.given.passed(), attempt, most, Some(reply.confidence), give_up_below);
-        candidate.attempts_ended = ended(follows, candidate.given.words());
+        candidate.attempts_ended = ended(follows, &candidate.given);
         candidate.reflections.push(Reflected {
             attempt,
             root_cause: reply.root_cause,
@@ -196,13 +197,22 @@ async fn reflect<'a>(
 }
 
 /// Why there is no further attempt; empty when there is one.
-fn ended(follows: Next, evidence: String) -> String {
+fn ended(follows: Next, given: &Evidence) -> String {
     match follows {
         Next::Retry => String::new(),
-        Next::Passed => "all given tests hold".to_owned(),
+        Next::Passed => format!("all given tests hold{}", given.count().map_or("", |count| count.shared_note())),
         Next::Attempts => "its attempts are used up".to_owned(),
         Next::GivenUp => "its author does not believe that another attempt would help".to_owned(),
-        Next::NothingRan => evidence,
+        Next::NothingRan => given.words(),
+    }
+}
+
+/// How many of those that hold everything could have forged it; nothing where none could.
+fn shared_words(ledger: &Ledger, evidence: impl Fn(&Candidate) -> &Evidence) -> String {
+    let is_shared = |one: &&Candidate| evidence(one).all_passed() && evidence(one).is_shared();
+    match ledger.candidates.iter().filter(is_shared).count() {
+        0 => String::new(),
+        shared => format!("; {shared} of these in the same process (could be forged)"),
     }
 }
 
@@ -212,7 +222,8 @@ fn proposed(case: &Case, ledger: &Ledger) -> Happened {
     if case.input.tests.trim().is_empty() {
         return Happened { words: format!("{}; no tests are given, so none is shown to pass", many(all, "candidate")), as_expected: full };
     }
-    Happened { words: format!("{passed} of {} hold all given tests", many(all, "candidate")), as_expected: full && passed == all }
+    let shared = shared_words(ledger, |one| &one.given);
+    Happened { words: format!("{passed} of {} hold all given tests{shared}", many(all, "candidate")), as_expected: full && passed == all }
 }
 
 /// Whoever failed first and passed then draws a lesson that helps elsewhere. It is verified: the attempt after it passed.
@@ -229,9 +240,10 @@ pub async fn learn(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<
     };
     let heard = round_with_tools(debate, &lesson, &learners, ask, &case.toolbox()).await?;
     for Said { agent, reply: Lesson { lesson: text, applies_to }, .. } in heard.said {
-        let recorded = LessonRecorded { text: text.clone(), applies_to: applies_to.clone(), verified: true };
+        let shared_process = ledger.of(&agent).is_some_and(|one| one.given.is_shared());
+        let recorded = LessonRecorded { text: text.clone(), applies_to: applies_to.clone(), verified: true, shared_process };
         debate.note(lesson.place(Some(&agent)), Event::LessonRecorded(Arc::new(recorded))).await?;
-        ledger.lessons.push(Drawn { by: agent, lesson: text, applies_to });
+        ledger.lessons.push(Drawn { by: agent, lesson: text, applies_to, shared_process });
     }
     Ok(())
 }

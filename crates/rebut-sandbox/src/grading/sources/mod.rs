@@ -3,5 +3,7 @@
 pub(super) mod c;
 pub(super) mod go;
 pub(super) mod rust;
+pub(super) mod script;
 pub(super) mod shell;
+mod shell_words;
 mod tokens;

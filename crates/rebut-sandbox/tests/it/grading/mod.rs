@@ -6,6 +6,7 @@ mod javascript;
 mod native;
 mod python;
 mod rust;
+mod shell;
 
 use crate::inner;
 use rebut_engine::sandbox::{Job, Ran, Sandbox, Style, TestVerdict, Tests, Work};

@@ -52,6 +52,9 @@ pub struct Row {
     pub passed: usize,
     /// Tests there were.
     pub tests: usize,
+    /// Whether the program ran in the process that judged it: then a hostile program could have forged its pass.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared_process: bool,
     /// Calls made.
     pub calls: u32,
     /// Tokens used.

@@ -47,6 +47,9 @@ pub struct Score {
     pub missing: usize,
     /// How many ended how.
     pub verdicts: BTreeMap<Verdict, usize>,
+    /// Passes that the program could have forged, since it ran in the process that judged it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub shared_process: usize,
     /// The share of scored problems that passed, with Wilson's 95 % interval; null when none is scored.
     pub pass_at_1: Option<Measured>,
     /// Calls made.
@@ -122,6 +125,7 @@ fn score<'a>((arm, rehearsal): (&str, bool), problems: usize, rows: impl Iterato
         scored: 0,
         missing: problems,
         verdicts: BTreeMap::new(),
+        shared_process: 0,
         pass_at_1: None,
         calls: 0,
         tokens: 0,
@@ -130,6 +134,7 @@ fn score<'a>((arm, rehearsal): (&str, bool), problems: usize, rows: impl Iterato
     for row in rows {
         score.scored += 1;
         *score.verdicts.entry(row.verdict).or_default() += 1;
+        score.shared_process += usize::from(row.shared_process && row.verdict == Verdict::Passed);
         score.calls += u64::from(row.calls);
         score.tokens += row.tokens;
         score.cost = score.cost.zip(row.cost).map(|(sum, cost)| sum + cost);
@@ -240,6 +245,19 @@ fn rehearsed(report: &Report) -> Option<String> {
     })
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// Which passes could be forged; nothing where none could.
+fn forgeable(report: &Report) -> Option<String> {
+    let shared = report.arms.iter().filter(|score| score.shared_process > 0);
+    let counts: Vec<String> =
+        shared.map(|score| format!("{} {} of {}", score.arm, score.shared_process, count(score, Verdict::Passed))).collect();
+    (!counts.is_empty()).then(|| format!("passes in the same process as the code (could be forged): {}", counts.join(", ")))
+}
+
 /// For a terminal.
 pub fn text(report: &Report) -> String {
     let mut text = format!("{}  {} · data {:.12}\n", report.suite, many(report.problems), report.data.to_string());
@@ -253,6 +271,9 @@ pub fn text(report: &Report) -> String {
     text.push_str(&line(COLUMNS.iter().map(|(name, ..)| (*name).to_owned()).collect()));
     for score in &report.arms {
         text.push_str(&line(COLUMNS.iter().map(|(_, _, cell)| cell(score)).collect()));
+    }
+    if let Some(line) = forgeable(report) {
+        let _ = writeln!(text, "  {line}");
     }
     for pair in &report.pairs {
         let _ = write!(text, "  {}\n    budgets {}\n", compared(pair), pair.budgets);
@@ -275,6 +296,9 @@ pub fn markdown(report: &Report) -> String {
     text.push_str(&format!("|{}\n", "---|".repeat(COLUMNS.len())));
     for score in &report.arms {
         text.push_str(&line(COLUMNS.iter().map(|(_, _, cell)| cell(score)).collect()));
+    }
+    if let Some(line) = forgeable(report) {
+        let _ = write!(text, "\n{}\n", cell(&line));
     }
     for pair in &report.pairs {
         let _ = write!(text, "\n- {}\n- Budgets {}\n", cell(&compared(pair)), pair.budgets);
@@ -306,6 +330,7 @@ mod tests {
             why: String::new(),
             passed: 0,
             tests: 1,
+            shared_process: arm == "shared",
             calls,
             tokens: u64::from(calls) * 10,
             cost: (verdict != Verdict::Timeout).then_some(0.5),
@@ -357,6 +382,10 @@ mod tests {
         }
         assert_eq!(found(&[("single", "pt", 1)]).arms[0].cost, None, "an unknown price is no price");
         assert!(text(&found(&[("single", "  ", 1)])).contains("nothing scored"));
+        let report = found(&[("single", "pp", 1), ("shared", "pf", 1)]);
+        let line = "passes in the same process as the code (could be forged): shared 1 of 1\n";
+        assert!(text(&report).contains(line) && markdown(&report).contains(line), "{}", text(&report));
+        assert!(!text(&found(&[("single", "pp", 1)])).contains("forged"));
     }
 
     #[test]

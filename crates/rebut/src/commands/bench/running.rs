@@ -22,7 +22,7 @@ use rebut_engine::{
     clean::on_one_line,
     error::{DeskError, Halt},
     outcome::{Ending, Outcome},
-    sandbox::{Refused, Sandbox},
+    sandbox::{Refused, Sandbox, shared_note},
     view::View,
 };
 use rebut_sandbox::BubbleSandbox;
@@ -225,7 +225,10 @@ impl<'a> Runner<'a> {
                 }
             }
         };
-        let verdict = if row.verdict == Verdict::Passed { "passed".to_owned() } else { format!("{}: {}", row.verdict.in_words(), row.why) };
+        let verdict = match row.verdict {
+            Verdict::Passed => format!("passed{}", shared_note(row.passed, row.shared_process)),
+            other => format!("{}: {}", other.in_words(), row.why),
+        };
         let line = format!("{} {} {verdict}", row.arm, on_one_line(&row.problem));
         self.book().add(row)?;
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
@@ -237,7 +240,8 @@ impl<'a> Runner<'a> {
 
     async fn score(&self, cell: &Cell<'_>, code: String, debate: Option<&Debate>, began: Instant) -> Result<Row, CliError> {
         let ran = self.sandbox.run(&scoring::job(cell.problem, code, self.args.seconds)).await.map_err(refused)?;
-        Ok(Row { passed: ran.passed(), tests: ran.tests.len(), ..row(cell, scoring::verdict(&ran), debate, began) })
+        let (passed, tests, shared_process) = (ran.passed(), ran.tests.len(), ran.shared_process);
+        Ok(Row { passed, tests, shared_process, ..row(cell, scoring::verdict(&ran), debate, began) })
     }
 
     /// The debate of a cell, to its end; nothing when it stopped before. One that was begun earlier is found by its id and goes on.
@@ -375,6 +379,7 @@ fn row(cell: &Cell<'_>, (verdict, why): (Verdict, String), debate: Option<&Debat
         why,
         passed: 0,
         tests: 0,
+        shared_process: false,
         calls: spent.calls,
         tokens: spent.input_tokens + spent.cached_tokens + spent.output_tokens,
         cost: if debate.is_some() { spent.cost_usd } else { Some(0.0) },

@@ -41,7 +41,7 @@ fn shown(ran: &Ran, paint: Paint) -> String {
     if let Some(why) = &ran.distrust {
         text.push_str(&format!("{} {}\n", paint.attention("not to be believed:"), for_people(why)));
     }
-    text.push_str(&format!("{} of {} tests hold\n", ran.passed(), ran.tests.len()));
+    text.push_str(&format!("{} of {} tests hold{}\n", ran.passed(), ran.tests.len(), ran.shared_note()));
     text
 }
 

@@ -1,0 +1,161 @@
+//! Tests that call the code as a program: they run in one cell, and every call of the code in a cell of its own.
+//!
+//! In the tests' cell a stand-in is where the code should be. What it is called with (arguments, standard input, environment, the plain files
+//! of the working folder) comes to us; what the code wrote, its exit code and the files it changed go back. The code itself is never there.
+
+use super::{
+    Prepared, Time,
+    book::{Book, Said},
+    pair::{Lost, Side, TWO_PLACES, ended_words},
+};
+use crate::{
+    Given, Jail, Limits, Spec,
+    call::{Answer, Call, FOLDER, SCRIPT, TEMPORARY},
+    harvest::MORE,
+    languages::Toolchain,
+    wire::Status,
+};
+use rebut_engine::sandbox::{End, Job, Ran, Refused, TestVerdict, Tests};
+use tokio::{
+    io::AsyncWriteExt,
+    time::{Instant, timeout_at},
+};
+
+/// The one test there is.
+const NAME: &str = "the program";
+/// Makes the folders that the tests have too, and becomes the code.
+const BEGIN: &str = r#"n=$1; shift; while [ "$n" -gt 0 ]; do mkdir -p "$1"; shift; n=$((n - 1)); done; exec "$@""#;
+
+/// Runs the script of the tests.
+pub(super) async fn run(jail: &Jail, tools: &Toolchain, job: &Job, tests: &Tests) -> Result<Ran, Refused> {
+    let mut book = Book::default();
+    let mut time = Time::new(job.seconds);
+    book.hear(Said::Collected { names: vec![NAME.to_owned()] });
+    book.hear(Said::Begin { number: 0 });
+    let (verdict, words) = judged(jail, tools, job, tests, &mut time).await?;
+    let output = if verdict == TestVerdict::Pass { String::new() } else { words.clone() };
+    book.hear(Said::End { number: 0, verdict, output });
+    book.hear(Said::Done);
+    let end = if verdict == TestVerdict::Timeout { End::TimedOut } else { End::Exited(0) };
+    Ok(super::ran(jail, &time, Prepared { book, end, stderr: words, shared_process: false }))
+}
+
+/// Starts the tests' cell and answers its calls until the script has ended.
+async fn judged(jail: &Jail, tools: &Toolchain, job: &Job, tests: &Tests, time: &mut Time) -> Result<(TestVerdict, String), Refused> {
+    let asked = Instant::now();
+    let one_at_a_time = TWO_PLACES.lock().await;
+    let (jail, _held) = jail.two_places().await?;
+    drop(one_at_a_time);
+    time.excuse(asked.elapsed());
+    let mut side = Side::of(jail.spawn(tests_spec(&jail, tools, tests, time)).await?)?;
+    loop {
+        let lost = match timeout_at(time.end, side.next()).await {
+            Err(_) => return Ok((TestVerdict::Timeout, with(&side.last_words().await, "it did not end in time"))),
+            Ok(Ok((b'A', words))) => {
+                let Some(answer) = answer(&jail, tools, job, time, &words).await? else {
+                    return Ok((TestVerdict::Timeout, "a call of the code did not end in time".to_owned()));
+                };
+                if side.send(b'A', &answer).await.is_ok() {
+                    continue;
+                }
+                // Its end says more than that nobody reads any more.
+                Lost::Closed
+            }
+            Ok(Ok((b'H', words))) => {
+                let status: Option<Status> = serde_json::from_slice(&words).ok();
+                return Ok(ended(status, &side.last_words().await));
+            }
+            Ok(Ok(_)) => return Ok((TestVerdict::Error, "the process of the tests wrote something that is no frame".to_owned())),
+            Ok(Err(lost)) => lost,
+        };
+        let why = side.why(lost).await;
+        return Ok((TestVerdict::Error, format!("the script of the tests did not come to its end: {why}")));
+    }
+}
+
+/// What the end of the script says.
+fn ended(status: Option<Status>, words: &str) -> (TestVerdict, String) {
+    match status {
+        Some(Status::Exited(0)) => (TestVerdict::Pass, words.to_owned()),
+        Some(Status::Exited(code)) => (TestVerdict::Fail, with(words, &format!("it ended with exit code {code}"))),
+        Some(Status::Signalled(signal)) => (TestVerdict::Fail, with(words, &ended_words(&End::Signalled(signal)))),
+        None => (TestVerdict::Error, with(words, "it did not say how it ended")),
+    }
+}
+
+fn with(words: &str, why: &str) -> String {
+    format!("{words}\n{why}").trim().to_owned()
+}
+
+fn tests_spec(jail: &Jail, tools: &Toolchain, tests: &Tests, time: &Time) -> Spec {
+    let inner = jail.inner_in_cell();
+    let words: Vec<String> = inner.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
+    let stand_in = Given { executable: true, ..Given::text(SCRIPT, format!("#!/bin/sh\nexec {} call \"$@\"\n", words.join(" "))) };
+    let script = ["tests".to_owned(), tools.program.display().to_string(), "/in/tests.sh".to_owned()];
+    Spec {
+        argv: inner.into_iter().chain(script).collect(),
+        read_only: vec![stand_in.clone(), Given::text("tests.sh", tests.text.as_str())],
+        pinned: vec![stand_in],
+        folders: tools.folders.clone(),
+        env: env(tools),
+        limits: limits(tools, time),
+        ..Spec::default()
+    }
+}
+
+fn limits(tools: &Toolchain, time: &Time) -> Limits {
+    tools.run_limits(time.left())
+}
+
+fn env(tools: &Toolchain) -> Vec<(String, String)> {
+    tools.env().into_iter().chain([("TMPDIR".to_owned(), format!("{FOLDER}/{TEMPORARY}"))]).collect()
+}
+
+/// Runs the code once, as it was called; nothing when the time is over.
+async fn answer(jail: &Jail, tools: &Toolchain, job: &Job, time: &Time, words: &[u8]) -> Result<Option<Vec<u8>>, Refused> {
+    let unreadable = |error: std::io::Error| Refused {
+        reason: format!("a call of the code cannot be read: {error}"),
+        fix: "report this as an error of rebut".to_owned(),
+    };
+    let mut call = Call::from_bytes(words).map_err(unreadable)?;
+    let mut cell = jail.spawn(call_spec(tools, job, time, &call)).await?;
+    let (input, stdin) = (cell.stdin.take(), std::mem::take(&mut call.stdin));
+    let feeding = async move {
+        if let Some(mut input) = input {
+            // Code that does not read its input to the end is not wrong.
+            let _ = input.write_all(&stdin).await;
+        }
+    };
+    let ended = tokio::join!(feeding, cell.end()).1;
+    let mut answer = Answer { stdout: ended.stdout, stderr: ended.stderr, ..Answer::default() };
+    match &ended.end {
+        End::Exited(code) => answer.exit = u8::try_from(code & 0xff).unwrap_or(u8::MAX),
+        End::Signalled(signal) => answer.exit = u8::try_from(128 + signal).unwrap_or(u8::MAX),
+        End::TimedOut => return Ok(None),
+        other => return Answer::none(&ended_words(other)).to_bytes().map(Some).map_err(unreadable),
+    }
+    if ended.files.iter().any(|file| file.path == MORE) {
+        return Answer::none("it left more files behind than are taken").to_bytes().map(Some).map_err(unreadable);
+    }
+    answer.compare(&call, ended.files);
+    answer.to_bytes().map(Some).map_err(unreadable)
+}
+
+fn call_spec(tools: &Toolchain, job: &Job, time: &Time, call: &Call) -> Spec {
+    let begin = ["/bin/sh", "-c", BEGIN, "sh", &call.folders.len().to_string()].map(str::to_owned);
+    // A script that does not say who runs it is run by the shell that called it, under the name it was called by.
+    let shell = (!job.code.starts_with("#!")).then(|| tools.program.display().to_string());
+    let program = shell.into_iter().chain(["./solution.sh".to_owned()]);
+    let code = Given { executable: true, ..Given::text(SCRIPT, job.code.as_str()) };
+    let own = env(tools);
+    let theirs = call.env.iter().filter(|(name, _)| !own.iter().any(|(known, _)| known == name)).cloned();
+    Spec {
+        argv: begin.into_iter().chain(call.folders.clone()).chain(program).chain(call.args.clone()).collect(),
+        writable: call.files.iter().cloned().chain([code]).collect(),
+        folders: tools.folders.clone(),
+        env: own.iter().cloned().chain(theirs).collect(),
+        limits: limits(tools, time),
+        collect_all: true,
+        ..Spec::default()
+    }
+}
