@@ -21,7 +21,8 @@ pub fn for_markdown(text: &str) -> String {
             rest = after;
             continue;
         }
-        if !safe.ends_with(|c: char| !c.is_whitespace()) {
+        // At the beginning of a word, or right behind code, where a host reads on as if one began.
+        if safe.is_empty() || safe.ends_with(|c: char| c.is_whitespace() || c == '`') {
             let token = &rest[..rest.find(|c: char| c.is_whitespace() || c == '`').unwrap_or(rest.len())];
             if let Some((before, reference)) = reference_in(token) {
                 rest = &rest[before.len() + reference.len()..];

@@ -177,7 +177,7 @@ pub fn cases() -> Vec<Case> {
     Case::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases"))
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_agents_and_files_say_stays_in_fences_in_every_format() {
     let (mut problems, mut held) = (Vec::new(), BTreeSet::new());
     for case in cases() {
@@ -199,7 +199,7 @@ async fn what_agents_and_files_say_stays_in_fences_in_every_format() {
 }
 
 /// A model drafts the personas, and every challenger reads its own in the system part.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn drafted_aspects_cannot_leave_the_part_they_describe() {
     let mut reached = 0;
     for case in cases().iter().filter(|case| case.start.format == "challenge") {
