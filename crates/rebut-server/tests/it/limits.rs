@@ -91,7 +91,7 @@ async fn each_key_has_its_own_share_of_requests() {
 fn election(candidates: usize, method: &str) -> Value {
     let names: Vec<String> = (0..candidates).map(|number| format!("c{number}")).collect();
     let ballots: Vec<Value> =
-        (0..7).map(|voter| json!({ "voter": format!("v{voter}"), "ranking": [names[voter], names[voter + 1]] })).collect();
+        (0..7).map(|voter| json!({ "voter": format!("v{voter}"), "ranking": [[names[voter]], [names[voter + 1]]] })).collect();
     json!({ "candidates": names, "ballots": ballots, "method": method })
 }
 
