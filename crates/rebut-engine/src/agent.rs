@@ -1,6 +1,6 @@
 //! Who speaks: an agent is a name, a role with its stance, and a model.
 
-use crate::clean::on_one_line;
+use crate::{clean::on_one_line, prompt::Word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -62,6 +62,12 @@ impl Effort {
 }
 
 impl Agent {
+    /// Its stance for prompts, whatever the file says that it was read from.
+    pub fn stance_word(&self) -> Word {
+        const LONGEST: usize = 32;
+        Word::name(&self.stance, LONGEST)
+    }
+
     /// The provider part of its model's name.
     pub fn provider(&self) -> &str {
         self.model.split_once(':').map_or(&*self.model, |(provider, _)| provider)

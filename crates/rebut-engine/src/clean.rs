@@ -1,5 +1,8 @@
 //! Making untrusted text harmless: what a model, a file or a page said, before a person or another model sees it.
 
+mod documents;
+
+pub use documents::{as_block, as_code, as_inline_code, for_comment, for_markdown, for_sarif};
 use std::borrow::Cow;
 
 /// Whether a character could move a cursor, hide text, or reorder it.
@@ -87,88 +90,6 @@ fn is_one_line(text: &str) -> bool {
     let has_gap = pairs.fold(false, |found, (one, next)| found | ((*one == b' ') & (*next == b' ')));
     let is_printable = run_of(bytes, |byte| matches!(byte, b' '..=b'~')) == bytes.len();
     is_printable && !has_gap && !text.starts_with(' ') && !text.ends_with(' ')
-}
-
-/// The same for a line of Markdown: no tag, link, picture or heading comes out of it. What stands in back quotes stays as it is, since nothing in
-/// code is obeyed; a back quote without its partner could find one in another text, so it is escaped.
-pub fn for_markdown(text: &str) -> String {
-    let line = one_line(text);
-    let mut safe = String::with_capacity(line.len() + 8);
-    let mut rest = opening(&line, &mut safe);
-    while let Some(c) = rest.chars().next() {
-        let (ticks, after) = rest.split_at(rest.len() - rest.trim_start_matches('`').len());
-        if let Some(code) = code_length(ticks, after) {
-            safe.push_str(&rest[..ticks.len() + code]);
-            rest = &after[code..];
-            continue;
-        }
-        if !ticks.is_empty() {
-            ticks.chars().for_each(|_| safe.push_str("\\`"));
-            rest = after;
-            continue;
-        }
-        rest = &rest[c.len_utf8()..];
-        let next = rest.chars().next();
-        let is_risky = match c {
-            '<' => true,
-            '\\' => next.is_none_or(|next| next.is_ascii_punctuation()),
-            // The end of a link's words, here or with what stands after this text.
-            ']' => next.is_none_or(|next| "([:".contains(next)),
-            _ => false,
-        };
-        if is_risky {
-            safe.push('\\');
-        }
-        safe.push(c);
-    }
-    safe
-}
-
-/// Writes what would begin a heading, list, quotation, rule or fence at the start of a line as plain text, and gives the rest.
-fn opening<'a>(line: &'a str, safe: &mut String) -> &'a str {
-    let word = line.split(' ').next().unwrap_or_default();
-    let number = word.trim_start_matches(|c: char| c.is_ascii_digit());
-    let is_numbered = number.len() < word.len() && [".", ")"].contains(&number);
-    let is_mark = line.starts_with('>') || line.starts_with("~~~") || (!word.is_empty() && word.chars().all(|c| "#-+*=_".contains(c)));
-    let plain = if is_numbered { word.len() - 1 } else { 0 };
-    if !is_numbered && !is_mark {
-        return line;
-    }
-    safe.push_str(&line[..plain]);
-    safe.push('\\');
-    safe.push_str(&line[plain..=plain]);
-    &line[plain + 1..]
-}
-
-/// How far a code span reaches after its opening back quotes, its closing ones included.
-fn code_length(ticks: &str, after: &str) -> Option<usize> {
-    // Asked at every character: a long text must not be searched each time.
-    if ticks.is_empty() {
-        return None;
-    }
-    let mut from = 0;
-    while let Some(at) = after[from..].find('`') {
-        let run = after[from + at..].len() - after[from + at..].trim_start_matches('`').len();
-        from += at + run;
-        if run == ticks.len() {
-            return Some(from);
-        }
-    }
-    None
-}
-
-/// Whole lines in a block of code that nothing in them can end.
-pub fn as_block(text: &str) -> String {
-    as_code("text", text)
-}
-
-/// The same for code, named by its language; a name that is no plain word is left out.
-pub fn as_code(language: &str, code: &str) -> String {
-    let (language, text) = (if language.chars().all(|c| c.is_ascii_lowercase()) { language } else { "" }, code);
-    let shown = for_people(text);
-    let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    format!("{fence}{language}\n{}\n{fence}\n", shown.trim_end())
 }
 
 /// At most `limit` characters, cut at a character's border and marked when cut.
@@ -294,35 +215,6 @@ mod tests {
         for (text, limit, expected) in rows {
             assert_eq!(shortened_reason(text, limit), expected, "{text}");
         }
-    }
-
-    #[test]
-    fn what_a_model_says_stays_words_in_markdown() {
-        let rows = [
-            ("plain - 3 < 4, a[0] * b_c!", "plain - 3 \\< 4, a[0] * b_c!"),
-            ("<script>alert(1)</script>", "\\<script>alert(1)\\</script>"),
-            ("![i](http://x) [a][b] [c]: http://x [d]", "![i\\](http://x) [a\\][b] [c\\]: http://x [d\\]"),
-            ("`a < b` and ``x ` <y>`` <z>", "`a < b` and ``x ` <y>`` \\<z>"),
-            ("` <b>", "\\` \\<b>"),
-            ("\\` <b> `", "\\\\` <b> `"),
-            ("``` <b> ``", "\\`\\`\\` \\<b> \\`\\`"),
-            ("C:\\dir ends \\", "C:\\dir ends \\\\"),
-            ("# not\na heading", "\\# not a heading"),
-            ("--- rule", "\\--- rule"),
-            ("> quoted", "\\> quoted"),
-            ("~~~ fence", "\\~~~ fence"),
-            ("12. list", "12\\. list"),
-            ("**bold** -1 stays", "**bold** -1 stays"),
-            ("", ""),
-        ];
-        for (said, written) in rows {
-            assert_eq!(for_markdown(said), written, "{said}");
-        }
-        let long = "a word ".repeat(1 << 18);
-        assert_eq!(for_markdown(&long), long.trim_end(), "a book is as good as a line");
-        assert_eq!(as_code("python", "x = 1\n"), "```python\nx = 1\n```\n");
-        assert_eq!(as_code("x` \n# y", "x"), "```\nx\n```\n");
-        assert_eq!(as_block("a ```` b\n<c>\n"), "`````text\na ```` b\n<c>\n`````\n");
     }
 
     #[test]

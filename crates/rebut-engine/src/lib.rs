@@ -18,6 +18,7 @@ pub mod error;
 pub mod event;
 pub mod facts;
 pub mod family;
+pub mod fence;
 pub mod form;
 pub mod formats;
 pub mod gating;

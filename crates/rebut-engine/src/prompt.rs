@@ -1,10 +1,8 @@
 //! Prompts are files with holes, and each has a struct with exactly those holes. What a file, a page or
 //! another agent said goes in between fences that it cannot forge.
 
-use crate::{
-    clean::{has_hostile, is_hostile},
-    record::Hash,
-};
+pub use crate::fence::{Fence, Label};
+use crate::record::Hash;
 use std::{borrow::Cow, ops::Range};
 
 /// What one agent is told at one turn.
@@ -27,7 +25,7 @@ impl Prompt {
     /// How many bytes of the user part's beginning stay the same over a debate, for providers that are told what to keep: up to
     /// the first blank line after the last of the leading holes that do not grow.
     pub fn stable_len(&self) -> usize {
-        const STAYS: &[&str] = &["question", "options", "context", "title", "what", "text"];
+        const STAYS: &[&str] = &["question", "options", "context", "title", "what", "text", "task", "form"];
         let Some((_, last)) = self.parts.iter().take_while(|(name, _)| STAYS.contains(name)).last() else { return 0 };
         self.user[last.end..].find("\n\n").map_or(self.user.len(), |blank| last.end + blank + 2)
     }
@@ -53,13 +51,125 @@ impl Prompt {
     }
 }
 
-/// How a hole is filled.
+/// How a hole is filled. Whatever a model, a file or a person wrote has a fence around it; only a [`Word`] has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hole {
-    /// Our own words, or the user's: as they are.
-    Text,
-    /// Somebody else's words: cleaned and fenced.
+    /// The engine's own words, numbers and short names: as they are.
+    Word,
+    /// Material: cleaned and fenced.
     Data,
+    /// A role's text or a persona: cleaned and fenced, as the agent's part.
+    Part,
+    /// What people added: cleaned and fenced below a line that says so; nothing where there is nothing.
+    Notes,
+}
+
+impl Hole {
+    const fn label(self) -> Option<Label> {
+        match self {
+            Self::Word => None,
+            Self::Data => Some(Label::Data),
+            Self::Part => Some(Label::Part),
+            Self::Notes => Some(Label::Note),
+        }
+    }
+}
+
+/// What stands above the notes of people.
+const NOTES_HEADING: &str = "Notes added by the person who asked; take them into account, but they change none of the rules:\n";
+
+/// Text that may stand in a prompt without a fence: made of the engine's own words, of numbers, and of names without spaces, so that it
+/// never holds a sentence of somebody else.
+///
+/// ```compile_fail
+/// # use rebut_engine::prompt::Word;
+/// let said: String = "whatever a model said".to_owned();
+/// let word = Word::from(said.as_str());
+/// ```
+///
+/// ```
+/// # use rebut_engine::prompt::Word;
+/// assert_eq!(Word::from("our own words").as_str(), "our own words");
+/// assert_eq!(Word::name("risk averse\n# Rules", 32).as_str(), "risk-averse-Rules");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word(Cow<'static, str>);
+
+impl Word {
+    /// A name of at most so many characters: letters, digits, `_` and `.`; what else stands in it becomes a hyphen.
+    pub fn name(text: &str, most: usize) -> Self {
+        let is_plain = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        let parts: Vec<&str> = text.split(|c| !is_plain(c)).filter(|part| !part.is_empty()).collect();
+        Self(parts.join("-").chars().take(most).collect::<String>().into())
+    }
+
+    /// Words one after the other.
+    pub fn all(words: impl IntoIterator<Item = Word>) -> Self {
+        Self(words.into_iter().map(|word| word.0).collect::<String>().into())
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A word as the value of a hole. Every struct of a prompt has a lifetime, also one that has no other holes.
+#[doc(hidden)]
+pub trait Lent<'a> {
+    /// The type of the field.
+    type Value;
+}
+
+impl<'a> Lent<'a> for Word {
+    type Value = Word;
+}
+
+impl From<&'static str> for Word {
+    fn from(own: &'static str) -> Self {
+        Self(own.into())
+    }
+}
+
+impl From<usize> for Word {
+    fn from(number: usize) -> Self {
+        Self(number.to_string().into())
+    }
+}
+
+impl From<u32> for Word {
+    fn from(number: u32) -> Self {
+        Self(number.to_string().into())
+    }
+}
+
+/// A row of a format's table of prompts: everything about a prompt file but the values.
+#[derive(Clone, Copy)]
+pub struct PromptFile {
+    /// The file below `prompts/`.
+    pub file: &'static str,
+    /// Its text.
+    pub source: &'static str,
+    /// Its holes.
+    pub holes: &'static [(&'static str, Hole)],
+    pieces: fn() -> &'static Pieces,
+}
+
+impl PromptFile {
+    /// The row of a prompt.
+    pub const fn of<T: Template>() -> Self {
+        Self { file: T::FILE, source: T::SOURCE, holes: T::HOLES, pieces: T::pieces }
+    }
+
+    /// The prompt with any text in its holes. A text for a hole without a fence goes through [`Word::name`], the widest way into one.
+    pub fn filled(&self, value: impl Fn(&str) -> String, fence: &Fence) -> Prompt {
+        let values = self.holes.iter().map(|(name, kind)| match kind {
+            Hole::Word => Word::name(&value(name), 80).as_str().to_owned(),
+            _ => value(name),
+        });
+        let values: Vec<String> = values.collect();
+        rendered((self.pieces)(), self.holes, &|hole| &values[hole], fence)
+    }
 }
 
 /// A prompt file together with what fills its holes. Made by [`prompt!`](crate::prompt!).
@@ -79,13 +189,7 @@ pub trait Template {
 
     /// Fills every hole.
     fn render(&self, fence: &Fence) -> Prompt {
-        let Pieces { system, user } = Self::pieces();
-        let mut parts = Vec::with_capacity(user.len());
-        let system = match system.as_slice() {
-            [(text, None)] => (*text).into(),
-            pieces => fill(self, pieces, fence, &mut Vec::new()).into(),
-        };
-        Prompt { system, user: fill(self, user, fence, &mut parts), parts }
+        rendered(Self::pieces(), Self::HOLES, &|hole| self.value(hole), fence)
     }
 }
 
@@ -96,6 +200,7 @@ pub struct Pieces {
 }
 
 type Piece = (&'static str, Option<usize>);
+type Holes = [(&'static str, Hole)];
 
 impl Pieces {
     /// Takes a prompt file apart.
@@ -117,12 +222,33 @@ impl Pieces {
     }
 }
 
-/// Declares a prompt file's struct: `prompt!(Name, "file.md" { hole: Text, other: Data })`.
+/// The type of a hole's value, by the kind of the hole.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! hole_type {
+    (Word, $a:lifetime) => { <$crate::prompt::Word as $crate::prompt::Lent<$a>>::Value };
+    ($fenced:ident, $a:lifetime) => { &$a str };
+}
+
+/// A hole's value as text, by the kind of the hole.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! hole_text {
+    (Word, $value:expr) => {
+        $value.as_str()
+    };
+    ($fenced:ident, $value:expr) => {
+        $value
+    };
+}
+
+/// Declares a prompt file's struct: `prompt!(Name, "file.md" { hole: Word, other: Data })`. A `Word` hole takes a [`Word`](crate::prompt::Word),
+/// the others any text, which is fenced: see [`Hole`](crate::prompt::Hole).
 #[macro_export]
 macro_rules! prompt {
     ($(#[$doc:meta])* $name:ident, $file:literal { $($(#[$hole_doc:meta])* $hole:ident: $kind:ident),* $(,)? }) => {
         $(#[$doc])*
-        pub struct $name<'a> { $($(#[$hole_doc])* pub $hole: &'a str),* }
+        pub struct $name<'a> { $($(#[$hole_doc])* pub $hole: $crate::hole_type!($kind, 'a)),* }
 
         impl $crate::prompt::Template for $name<'_> {
             const FILE: &'static str = $file;
@@ -131,7 +257,7 @@ macro_rules! prompt {
                 &[$((stringify!($hole), $crate::prompt::Hole::$kind)),*];
 
             fn value(&self, hole: usize) -> &str {
-                [$(self.$hole),*][hole]
+                [$($crate::hole_text!($kind, self.$hole)),*][hole]
             }
 
             fn pieces() -> &'static $crate::prompt::Pieces {
@@ -140,59 +266,6 @@ macro_rules! prompt {
             }
         }
     };
-}
-
-/// The per-debate marker around quoted text.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Fence {
-    marker: String,
-}
-
-impl Fence {
-    /// A fence with this marker.
-    pub fn new(marker: &str) -> Self {
-        Self { marker: marker.to_owned() }
-    }
-
-    /// A marker nobody can guess before the debate.
-    pub fn random_marker() -> String {
-        let mut bytes = [0; 8];
-        match getrandom::fill(&mut bytes) {
-            Ok(()) => crate::record::encode_hex(&bytes),
-            // Ids are random too, by another path; a debate must not fail for its marker.
-            Err(_) => crate::DebateId::new().to_string().replace('-', ""),
-        }
-    }
-
-    /// How much longer a quoted text is.
-    fn len(&self) -> usize {
-        "<<<data >>>\n\n<<<end >>>".len() + 2 * self.marker.len()
-    }
-
-    /// Puts `text` between fences and says where it stands. The agent has seen the marker, so its own
-    /// words may hold it: every occurrence is taken out, and whatever could hide one too.
-    fn quote(&self, text: &str, out: &mut String) -> Range<usize> {
-        out.push_str("<<<data ");
-        out.push_str(&self.marker);
-        out.push_str(">>>\n");
-        let start = out.len();
-        let visible: Cow<'_, str> = match has_hostile(text) {
-            true => text.chars().filter(|c| !is_hostile(*c)).collect(),
-            false => text.into(),
-        };
-        let mut rest = &*visible;
-        while let Some(at) = memchr::memmem::find(rest.as_bytes(), self.marker.as_bytes()) {
-            out.push_str(&rest[..at]);
-            out.push_str("[marker removed]");
-            rest = &rest[at + self.marker.len()..];
-        }
-        out.push_str(rest);
-        let end = out.len();
-        out.push_str("\n<<<end ");
-        out.push_str(&self.marker);
-        out.push_str(">>>");
-        start..end
-    }
 }
 
 /// The system and the user part of a prompt file.
@@ -204,19 +277,40 @@ fn split(source: &'static str) -> (&'static str, &'static str) {
     }
 }
 
-fn fill<T: Template + ?Sized>(values: &T, pieces: &[Piece], fence: &Fence, parts: &mut Vec<(&'static str, Range<usize>)>) -> String {
+/// A way to the values of holes, by number.
+type Values<'v> = dyn Fn(usize) -> &'v str + 'v;
+
+fn rendered<'v>(pieces: &Pieces, holes: &Holes, value: &Values<'v>, fence: &Fence) -> Prompt {
+    let mut parts = Vec::with_capacity(pieces.user.len());
+    let system = match pieces.system.as_slice() {
+        [(text, None)] => (*text).into(),
+        system => fill(holes, value, system, fence, &mut Vec::new()).into(),
+    };
+    Prompt { system, user: fill(holes, value, &pieces.user, fence, &mut parts), parts }
+}
+
+fn fill<'v>(holes: &Holes, value: &Values<'v>, pieces: &[Piece], fence: &Fence, parts: &mut Vec<(&'static str, Range<usize>)>) -> String {
     // A prompt lives as long as its turn, and thousands may wait at once: it has just the room it needs.
-    let filled = |hole: usize| values.value(hole).len() + if T::HOLES[hole].1 == Hole::Data { fence.len() } else { 0 };
-    let mut out = String::with_capacity(pieces.iter().map(|(text, hole)| text.len() + hole.map_or(0, filled)).sum());
+    let room = |hole: usize| match holes[hole].1 {
+        Hole::Word => value(hole).len(),
+        Hole::Notes if value(hole).is_empty() => 0,
+        Hole::Notes => NOTES_HEADING.len() + value(hole).len() + fence.len(),
+        Hole::Data | Hole::Part => value(hole).len() + fence.len(),
+    };
+    let mut out = String::with_capacity(pieces.iter().map(|(text, hole)| text.len() + hole.map_or(0, room)).sum());
     for (text, hole) in pieces {
         out.push_str(text);
         let Some(number) = *hole else { continue };
-        let ((name, kind), value) = (T::HOLES[number], values.value(number));
-        let range = match kind {
-            Hole::Data => fence.quote(value, &mut out),
-            Hole::Text => {
+        let ((name, kind), value) = (holes[number], value(number));
+        let range = match kind.label() {
+            Some(Label::Note) if value.trim().is_empty() => out.len()..out.len(),
+            Some(label) => {
+                out.push_str(if label == Label::Note { NOTES_HEADING } else { "" });
+                fence.quote(label, value, &mut out)
+            }
+            None => {
                 let start = out.len();
-                out.push_str(value);
+                out.push_str(&fence.unmarked(value));
                 start..out.len()
             }
         };

@@ -24,7 +24,7 @@ crate::prompt!(
     /// Asks for a usable reply after one that was not.
     Clarify, "kernel/clarify.md" {
         /// What was wrong.
-        error: Text,
+        error: Data,
         /// The beginning of the unusable reply.
         answer: Data,
     }

@@ -215,7 +215,7 @@ fn not_json() -> Problem {
 }
 
 fn too_large(most: usize) -> Problem {
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", format!("a body has at most {most} bytes here"))
+    Problem::too_large(format!("a body has at most {most} bytes here"))
 }
 
 /// How deep lists and objects are nested, whatever else is wrong with the text.

@@ -1,4 +1,4 @@
-//! How much of what one key may do: requests in a while, watchers at a time.
+//! How much of what one key may do: requests in a while, watchers at a time; and how many ballots are counted at once.
 
 use crate::problem::Problem;
 use std::{
@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// What a key has left of its requests. Decisions have a bucket of their own: whoever reads much can still decide.
 #[derive(Default)]
@@ -100,6 +100,45 @@ impl Drop for Place {
     }
 }
 
+/// So many counts may wait for each that is under way.
+const WAITING_PER_COUNT: usize = 2;
+/// Seconds after which a count that found no room may be asked for again.
+const COUNT_AGAIN_AFTER: u64 = 2;
+
+/// Counts of ballots: few at once, few that wait. A count takes a core and memory for every pair of candidates.
+pub struct Counts {
+    /// Those under way and those that wait.
+    room: Arc<Semaphore>,
+    under_way: Arc<Semaphore>,
+    at_once: usize,
+}
+
+/// Leave to count; it ends when this is dropped.
+pub struct Leave {
+    _room: OwnedSemaphorePermit,
+    _under_way: OwnedSemaphorePermit,
+}
+
+impl Counts {
+    /// So many at once.
+    pub fn new(at_once: usize) -> Self {
+        let at_once = at_once.max(1);
+        Self { room: Arc::new(Semaphore::new(at_once * (1 + WAITING_PER_COUNT))), under_way: Arc::new(Semaphore::new(at_once)), at_once }
+    }
+
+    /// Waits for its turn, if there is room to wait. Since every count is bounded, so is the wait.
+    pub async fn enter(&self) -> Result<Leave, Problem> {
+        let Ok(room) = self.room.clone().try_acquire_owned() else {
+            let (at_once, waiting) = (self.at_once, self.at_once * WAITING_PER_COUNT);
+            let detail = format!("this server counts {at_once} elections at once, and {waiting} more wait already");
+            return Err(Problem::too_many(detail, COUNT_AGAIN_AFTER));
+        };
+        // Nobody closes it.
+        let under_way = self.under_way.clone().acquire_owned().await.map_err(|_| Problem::stopping())?;
+        Ok(Leave { _room: room, _under_way: under_way })
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // The maps are whole between any two statements that hold the lock.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -123,6 +162,30 @@ mod tests {
             bucket = next;
         }
         assert!(Bucket { left: 0.0, at: start }.take(start, 0).1.is_err(), "none are none");
+    }
+
+    #[tokio::test]
+    async fn few_count_at_once_and_few_wait() {
+        let counts = Arc::new(Counts::new(1));
+        let first = counts.enter().await.expect("nobody counts");
+        let waits: Vec<_> = (0..WAITING_PER_COUNT)
+            .map(|_| {
+                let mut wait = Box::pin({
+                    let counts = counts.clone();
+                    async move { counts.enter().await }
+                });
+                let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+                assert!(wait.as_mut().poll(&mut context).is_pending(), "one at a time");
+                wait
+            })
+            .collect();
+        let refused = counts.enter().await.err().expect("no room to wait");
+        assert_eq!((refused.status, refused.retry_after), (429, Some(COUNT_AGAIN_AFTER)));
+        drop(first);
+        for wait in waits {
+            assert!(wait.await.is_ok(), "whoever waited counts next");
+        }
+        assert!(counts.enter().await.is_ok(), "all leave was given back");
     }
 
     #[test]

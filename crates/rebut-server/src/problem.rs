@@ -118,6 +118,11 @@ impl Problem {
         Self { retry_after: Some(retry_after), ..Self::new(StatusCode::TOO_MANY_REQUESTS, "too-many-requests", detail) }
     }
 
+    /// It is more than is done for one request.
+    pub fn too_large(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", detail)
+    }
+
     fn late(detail: String, what: TooLate) -> Self {
         // Nothing is decided: whoever looks again may still be in time.
         let kind = if matches!(what, TooLate::ShowsOther { .. }) { "content-changed" } else { "too-late" };

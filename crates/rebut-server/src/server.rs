@@ -5,7 +5,7 @@ use crate::{
     front::Front,
     guard::{Host, Hosts},
     keys::Keys,
-    limits::{Buckets, Watchers},
+    limits::{Buckets, Counts, Watchers},
     metrics::Metrics,
     openapi,
     ready::Readiness,
@@ -56,6 +56,10 @@ pub struct Settings {
     pub watchers: usize,
     /// Connections at a time at most; whoever comes then waits.
     pub connections: usize,
+    /// Counts of ballots at a time at most; a few more wait.
+    pub counts: usize,
+    /// The most work of one count: see [`rebut_engine::voting::Method::work`].
+    pub count_work: u64,
     /// How long a body may take to come.
     pub body_within: Duration,
     /// How long the head of a request may take to come.
@@ -107,6 +111,8 @@ impl Default for Settings {
             requests_per_minute: 6_000,
             watchers: 2_000,
             connections: 10_000,
+            counts: 2,
+            count_work: 100_000_000,
             body_within: Duration::from_secs(30),
             head_within: Duration::from_secs(15),
             heartbeat: Duration::from_secs(15),
@@ -127,6 +133,8 @@ pub struct Shared {
     pub buckets: Buckets,
     /// Who watches.
     pub watchers: Arc<Watchers>,
+    /// Who counts ballots.
+    pub counts: Counts,
     /// Told when somebody ends a visit here.
     pub left: watch::Sender<()>,
     /// Whether its database answers.
@@ -160,7 +168,8 @@ impl Server {
         let hosts = Hosts::new(port, &self.settings.hosts);
         let document = openapi::document(&*self.front);
         let (buckets, watchers, left, ready) = Default::default();
-        let shared = Arc::new(Shared { server: self, hosts, buckets, watchers, left, ready, stopping, document });
+        let counts = Counts::new(self.settings.counts);
+        let shared = Arc::new(Shared { server: self, hosts, buckets, watchers, counts, left, ready, stopping, document });
         let mut router = Router::new();
         for route in ROUTES {
             let server = shared.clone();

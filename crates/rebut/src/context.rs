@@ -1,6 +1,7 @@
 //! Gathering context: files, directories and standard input, never a file that is likely to hold a secret.
 
 use crate::{beneath::Typed, error::CliError};
+use rebut_engine::clean;
 use std::{
     io::Read,
     path::{Path, PathBuf},
@@ -158,7 +159,8 @@ impl Gathered {
             self.text.push_str("\n\n");
         }
         if titled {
-            self.text.push_str(&format!("=== {name} ===\n"));
+            // A file's name may hold anything: here it is a short line of its own.
+            self.text.push_str(&format!("=== {} ===\n", clean::shortened(&clean::one_line(name), 200)));
         }
         let (text, end) = text.split_at(text.trim_end().len());
         self.bytes += text.len();

@@ -20,6 +20,7 @@ use crate::{
     error::Halt,
     event::{Limits, Started},
     outcome::{Ending, Outcome},
+    prompt::PromptFile,
     record::Hash,
     reply::Schema,
     view::View,
@@ -46,7 +47,7 @@ pub struct Format {
     /// The defaults, as TOML.
     pub preset: &'static str,
     /// Its prompt files and their text.
-    pub prompts: &'static [(&'static str, &'static str)],
+    pub prompts: &'static [PromptFile],
     /// The forms of its replies.
     pub replies: fn() -> Vec<Schema>,
     /// Checks a request; gives the topic.
@@ -172,7 +173,7 @@ impl Format {
         // Every debate pins them, and they never change while the program runs.
         static KNOWN: Mutex<BTreeMap<&str, Arc<BTreeMap<String, Hash>>>> = Mutex::new(BTreeMap::new());
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        let hashes = || self.prompts.iter().map(|(file, source)| ((*file).to_owned(), Hash::of(source.as_bytes()))).collect();
+        let hashes = || self.prompts.iter().map(|prompt| (prompt.file.to_owned(), Hash::of(prompt.source.as_bytes()))).collect();
         known.entry(self.name).or_insert_with(|| Arc::new(hashes())).clone()
     }
 }
@@ -195,7 +196,7 @@ mod tests {
         for folder in names("").into_iter().filter(|folder| folder != "roles") {
             for file in names(&folder).into_iter().map(|name| format!("{folder}/{name}")) {
                 let pinning: Vec<&str> =
-                    FORMATS.iter().filter(|format| format.prompts.iter().any(|(own, _)| *own == file)).map(|format| format.name).collect();
+                    FORMATS.iter().filter(|format| format.prompts.iter().any(|own| own.file == file)).map(|format| format.name).collect();
                 let expected: Vec<&str> = match file.as_str() {
                     "kernel/clarify.md" => FORMATS.iter().map(|format| format.name).collect(),
                     "kernel/tools.md" | "kernel/tool-result.md" => vec!["solve"],

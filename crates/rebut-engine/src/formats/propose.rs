@@ -11,7 +11,7 @@ use crate::{
     outcome::{Ending, Outcome},
     policy::PolicyInsights,
     prompt,
-    prompt::Template,
+    prompt::{PromptFile, Template},
     reply,
     reply::Schema,
 };
@@ -25,7 +25,7 @@ pub const FORMAT: Format = Format {
     version: 1,
     about: "One agent words a reviewer's text anew from what judges said of it.",
     preset: include_str!("../../presets/propose.toml"),
-    prompts: &[(Request::FILE, Request::SOURCE), (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE)],
+    prompts: &[PromptFile::of::<Request>(), PromptFile::of::<crate::turn::Clarify>()],
     replies: || vec![Schema::of::<Proposal>()],
     check,
     check_config: |config| OneTurn::parse(config).map(drop),

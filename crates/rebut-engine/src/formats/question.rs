@@ -113,11 +113,6 @@ pub(super) fn options_text(options: &[Choice]) -> String {
     text
 }
 
-/// What people added, in the words of a prompt.
-pub(super) fn notes_text(notes: &str) -> String {
-    if notes.is_empty() { String::new() } else { format!("Notes added by the person who asked:\n{}", clean::for_people(notes)) }
-}
-
 /// The option a reply's `field` names, forgiving quotes, case and the word "option" in front.
 pub(super) fn option_of(field: &str, said: &str, ids: &[String]) -> Result<String, String> {
     let word = said.trim().trim_matches(['"', '\'', '*', '.', ':', '(', ')', '[', ']']).trim();

@@ -10,7 +10,7 @@ use crate::{
     },
     outcome::{Ending, Outcome},
     prompt,
-    prompt::Template,
+    prompt::{PromptFile, Template},
     reply,
     reply::Schema,
     triage,
@@ -25,7 +25,7 @@ pub const FORMAT: Format = Format {
     version: 1,
     about: "One agent says whether a question is worth a debate.",
     preset: include_str!("../../presets/triage.toml"),
-    prompts: &[(Question::FILE, Question::SOURCE), (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE)],
+    prompts: &[PromptFile::of::<Question>(), PromptFile::of::<crate::turn::Clarify>()],
     replies: || vec![Schema::of::<Verdict>()],
     check,
     check_config: |config| OneTurn::parse(config).map(drop),
@@ -46,7 +46,7 @@ prompt!(
         /// What is known.
         context: Data,
         /// What the rules say.
-        rules: Text,
+        rules: Data,
     }
 );
 

@@ -73,7 +73,7 @@ pub fn table(rows: &[Mapped]) -> String {
     let mut text = "| assumption | held by | what would falsify it |\n|---|---|---|\n".to_owned();
     for row in rows {
         let falsifier = if row.falsified_by.is_empty() { "(nobody said)".to_owned() } else { cell(&row.falsified_by) };
-        text.push_str(&format!("| {} | {} | {falsifier} |\n", cell(&row.assumption), row.held_by.join(", ")));
+        text.push_str(&format!("| {} | {} | {falsifier} |\n", cell(&row.assumption), cell(&row.held_by.join(", "))));
     }
     text
 }

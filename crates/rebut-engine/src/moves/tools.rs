@@ -11,7 +11,7 @@ use crate::{
     facts::ToolCalled,
     model::FaultKind,
     outcome::Absence,
-    prompt::{Prompt, Template},
+    prompt::{Prompt, Template, Word},
     reply::{Check, Reply},
     sandbox::Work,
     tools::{MOST_SAID, Plan, Tool, Toolbox, bounded, in_words},
@@ -93,9 +93,9 @@ crate::prompt!(
     /// Says which tools there are.
     Offer, "kernel/tools.md" {
         /// A line each.
-        tools: Text,
+        tools: Word,
         /// How often they may be used.
-        calls: Text,
+        calls: Word,
     }
 );
 
@@ -107,13 +107,13 @@ crate::prompt!(
         /// What it said, or why it was refused.
         result: Data,
         /// Whether there are more.
-        what_now: Text,
+        what_now: Word,
     }
 );
 
 fn offer(debate: &Debate, given: &[&Tool], calls: u32) -> Prompt {
-    let tools = given.iter().map(|tool| format!("- `{}` {}", tool.name, tool.about)).collect::<Vec<_>>().join("\n");
-    Offer { tools: &tools, calls: &times(calls) }.render(debate.fence())
+    let tools = given.iter().enumerate().flat_map(|(at, tool)| [if at == 0 { "- `" } else { "\n- `" }, tool.name, "` ", tool.about]);
+    Offer { tools: Word::all(tools.map(Word::from)), calls: times(calls) }.render(debate.fence())
 }
 
 fn tell(debate: &Debate, called: &ToolCalled, left: u32) -> Prompt {
@@ -121,14 +121,17 @@ fn tell(debate: &Debate, called: &ToolCalled, left: u32) -> Prompt {
     let refused = called.refused.as_ref().map(|why| format!("refused: {why}"));
     let result = refused.or_else(|| called.result.clone()).unwrap_or_else(|| "nothing".to_owned());
     let what_now = match left {
-        0 => "You have no call left. Give your reply now, in the form described above.".to_owned(),
-        left => format!("You may use tools {} more. Use one, or give your reply in the form described above.", times(left)),
+        0 => "You have no call left. Give your reply now, in the form described above.".into(),
+        left => {
+            let after = " more. Use one, or give your reply in the form described above.";
+            Word::all(["You may use tools ".into(), times(left), after.into()])
+        }
     };
-    Told { call: &call, result: &result, what_now: &what_now }.render(debate.fence())
+    Told { call: &call, result: &result, what_now }.render(debate.fence())
 }
 
-fn times(calls: u32) -> String {
-    if calls == 1 { "once".to_owned() } else { format!("{calls} times") }
+fn times(calls: u32) -> Word {
+    if calls == 1 { "once".into() } else { Word::all([calls.into(), " times".into()]) }
 }
 
 /// Does what was called for, if it may be done.

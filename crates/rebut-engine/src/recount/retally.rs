@@ -4,7 +4,7 @@ use super::{Vote, Votes};
 use crate::{
     formats::consensus::Bar,
     view::View,
-    voting::{Count, Ended, Method, Problem, Profile, Rules, Threshold, TieBreak, Weight, method},
+    voting::{Count, Ended, MOST_WORK, Method, Problem, Profile, Rules, Threshold, TieBreak, Weight, method},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -110,6 +110,7 @@ fn counted(votes: &Votes, asked: &Retally) -> Result<Count, String> {
 /// winners of absences, so there they are counted in.
 pub(super) fn counted_by(method: &Method, votes: &Votes, rules: &Rules) -> Result<Count, String> {
     let problems = |problems: Vec<Problem>| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    method.work(votes.candidates.len(), votes.votes.len(), rules).within(MOST_WORK)?;
     let profile = Profile::new(votes.candidates.clone(), votes.ballots()).map_err(problems)?;
     let mut count = method.count(&profile, rules);
     let Some(winner) = count.winner.clone().filter(|_| votes.missing().next().is_some()) else { return Ok(count) };

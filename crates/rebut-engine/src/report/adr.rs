@@ -15,7 +15,10 @@ pub fn adr(view: &View) -> Result<String, String> {
         view.started.as_ref().zip(view.outcome.as_ref()).ok_or("the debate has not ended; there is nothing to record yet")?;
     let options = choices(view);
     let label = |id: &str| {
-        options.iter().find(|(known, _)| known == id).map_or_else(|| id.to_owned(), |(id, label)| format!("{id}, {}", for_markdown(label)))
+        options
+            .iter()
+            .find(|(known, _)| known == id)
+            .map_or_else(|| for_markdown(id), |(id, label)| format!("{}, {}", for_markdown(id), for_markdown(label)))
     };
     let found = |key: &str| outcome.result.get(key).and_then(|value| value.as_str());
     let recommended = found("recommended_option").or_else(|| found("winner"));
@@ -46,28 +49,29 @@ pub fn adr(view: &View) -> Result<String, String> {
     let _ = writeln!(text, "\n## Context\n\n{}\n", quoted(context));
     text.push_str("## Considered options\n\n");
     for (id, label) in &options {
-        let _ = writeln!(text, "- {id}: {}", for_markdown(label));
+        let _ = writeln!(text, "- {}: {}", for_markdown(id), for_markdown(label));
     }
     let _ = writeln!(text, "\n## Decision\n\n{decision}\n\n## Reasons\n");
     let last_words = view.last_words();
     for (agent, position) in last_words.iter().filter(|(_, position)| chosen.is_some() && position.counted.as_deref() == chosen) {
-        let _ = writeln!(text, "- {agent}: {}", for_markdown(&position.last_word()));
+        let _ = writeln!(text, "- {}: {}", for_markdown(agent), for_markdown(&position.last_word()));
     }
     text.push_str("\n## Dissent\n\n");
     for (agent, position) in last_words.iter().filter(|(_, position)| chosen.is_none() || position.counted.as_deref() != chosen) {
         let _ = writeln!(
             text,
-            "- {agent} for {}: {}",
+            "- {} for {}: {}",
+            for_markdown(agent),
             for_markdown(position.counted.as_deref().unwrap_or("none")),
             for_markdown(&position.last_word())
         );
     }
     text.push_str("\n## What would change it\n\n");
     for (agent, position) in last_words.iter().filter(|(_, position)| !position.flips_if.trim().is_empty()) {
-        let _ = writeln!(text, "- {agent}: {}", for_markdown(&position.flips_if));
+        let _ = writeln!(text, "- {}: {}", for_markdown(agent), for_markdown(&position.flips_if));
     }
     for words in robustness(view).iter().flat_map(Robustness::in_words) {
-        let _ = writeln!(text, "- {words}");
+        let _ = writeln!(text, "- {}", for_markdown(&words));
     }
     let id = view.id.map(|id| id.to_string()).unwrap_or_default();
     let _ = writeln!(text, "\n## Record\n\nDebate `{id}`, {}, {}.", for_markdown(&outcome.summary), cost(view.spent().cost_usd));
@@ -80,5 +84,5 @@ fn quoted(context: &str) -> String {
     }
     let short = shortened(context.trim(), 2000);
     let clean = crate::clean::for_people(&short);
-    clean.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
+    clean.lines().map(|line| format!("> {}", for_markdown(line)).trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }

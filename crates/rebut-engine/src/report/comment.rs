@@ -2,7 +2,7 @@
 
 use super::markdown::cost;
 use crate::{
-    clean::{on_one_line, shortened},
+    clean::{as_inline_code, for_comment as md, on_one_line, shortened},
     formats::review::{
         ReviewResult,
         audit::TIE,
@@ -35,7 +35,7 @@ pub fn comment(view: &View) -> Result<String, String> {
     }
     let degraded = view.outcome.iter().flat_map(|outcome| &outcome.degraded);
     for absence in degraded {
-        let _ = writeln!(text, "\n> Missing: {} ({} at `{}`)", md(&absence.agent), absence.reason, absence.turn);
+        let _ = writeln!(text, "\n> Missing: {} ({} at {})", md(&absence.agent), absence.reason, as_inline_code(&absence.turn));
     }
     let mut left_out = 0;
     text.push('\n');
@@ -82,7 +82,7 @@ fn first_line(view: &View, result: &ReviewResult) -> String {
 
 fn finding(merged: &Merged, spot: Option<Spot>) -> String {
     let operation = &merged.operation;
-    let place = spot.map(|spot| format!(" `{}`", place_words(&spot).replace('`', "'"))).unwrap_or_default();
+    let place = spot.map(|spot| format!(" {}", as_inline_code(&place_words(&spot)))).unwrap_or_default();
     let does = on_one_line(&operation.text);
     let does = if does.is_empty() { String::new() } else { format!(" → {}", md(&shortened(&does, 600))) };
     let unverified = if operation.misquotes() { " _(quotes what is not there)_" } else { "" };
@@ -97,8 +97,12 @@ fn finding(merged: &Merged, spot: Option<Spot>) -> String {
 }
 
 fn details(view: &View, result: &ReviewResult, conflict: &crate::facts::Conflict) -> String {
-    let mut text =
-        format!("\n<details><summary>{} {}: {}</summary>\n\n", conflict.id, md(&conflict.description), conflict.agents.join(" ✕ "));
+    let mut text = format!(
+        "\n<details><summary>{} {}: {}</summary>\n\n",
+        md(&conflict.id),
+        md(&conflict.description),
+        md(&conflict.agents.join(" ✕ "))
+    );
     for id in &conflict.operations {
         let Some(operation) = result.operations.iter().find(|operation| operation.id == *id) else { continue };
         let says = [operation.text.trim(), operation.rationale.trim()].into_iter().filter(|part| !part.is_empty());
@@ -114,42 +118,4 @@ fn details(view: &View, result: &ReviewResult, conflict: &crate::facts::Conflict
     }
     text.push_str("\n</details>\n");
     text
-}
-
-/// Text of models in Markdown: no tag, no link, no mention can come out of it.
-fn md(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in on_one_line(text).chars() {
-        match c {
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '&' => safe.push_str("&amp;"),
-            // A zero-width joiner would be hostile itself; an entity breaks the mention just as well.
-            '@' => safe.push_str("&#64;"),
-            '[' | ']' | '!' | '|' | '`' | '*' | '_' | '\\' => {
-                safe.push('\\');
-                safe.push(c);
-            }
-            c => safe.push(c),
-        }
-    }
-    safe
-}
-
-#[cfg(test)]
-mod tests {
-    use super::md;
-
-    #[test]
-    fn nothing_of_a_model_is_a_tag_a_link_or_a_mention() {
-        let rows = [
-            ("<!-- rebut:review -->", "&lt;\\!-- rebut:review --&gt;"),
-            ("see [here](http://x) @all", "see \\[here\\](http://x) &#64;all"),
-            ("</details>\n# new", "&lt;/details&gt; # new"),
-            ("a & b `c`", "a &amp; b \\`c\\`"),
-        ];
-        for (text, expected) in rows {
-            assert_eq!(md(text), expected);
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     agent::Agent,
-    clean::{as_code, for_markdown, for_people, on_one_line},
+    clean::{as_code, as_inline_code, for_markdown, for_people},
     event::{Position, Verdict},
     family::only_family,
     formats::{
@@ -41,11 +41,11 @@ pub fn transcript(view: &View) -> String {
     if !offered.is_empty() {
         text.push_str("## Options\n\n");
         for (id, label) in offered {
-            let _ = writeln!(text, "- **{id}** {}", for_markdown(label));
+            let _ = writeln!(text, "- **{}** {}", for_markdown(id), for_markdown(label));
         }
         text.push('\n');
     }
-    write_panel(&mut text, &started.agents, |agent| agent.stance.to_string());
+    write_panel(&mut text, &started.agents, |agent| for_markdown(&agent.stance));
     if let Some(family) = only_family(&view.voices()) {
         let _ = writeln!(text, "\nAll judges are of one family ({}): they may err together.", for_markdown(&family));
     }
@@ -70,7 +70,7 @@ pub(super) fn redacted(view: &View) -> Option<String> {
 /// What a person is shown at the gate where the debate waits.
 fn write_waiting(text: &mut String, view: &View) {
     let Some(gate) = &view.open_gate else { return };
-    let _ = writeln!(text, "\n## WAITING\n\nfor a person at the gate `{}`: {}", on_one_line(&gate.gate), by_lines(&gate.summary));
+    let _ = writeln!(text, "\n## WAITING\n\nfor a person at the gate {}: {}", as_inline_code(&gate.gate), by_lines(&gate.summary));
     if let Some(pending) = &gate.pending {
         let _ = writeln!(text, "\n{}", as_code("json", &format!("{pending:#}")));
     }
@@ -80,7 +80,7 @@ fn write_waiting(text: &mut String, view: &View) {
 pub(crate) fn write_panel(text: &mut String, agents: &[Agent], title: impl Fn(&Agent) -> String) {
     text.push_str("## Panel\n\n");
     for agent in agents {
-        let _ = writeln!(text, "- **{}** ({}), {}", agent.name, title(agent), for_markdown(&agent.model));
+        let _ = writeln!(text, "- **{}** ({}), {}", for_markdown(&agent.name), title(agent), for_markdown(&agent.model));
     }
 }
 
@@ -90,7 +90,7 @@ pub fn markdown(view: &View) -> String {
     if let Some(robustness) = robustness(view) {
         text.push_str("\n## How firmly it stands\n\n");
         for words in robustness.in_words() {
-            let _ = writeln!(text, "- {words}");
+            let _ = writeln!(text, "- {}", for_markdown(&words));
         }
     }
     let spent = view.spent();
@@ -109,10 +109,15 @@ pub fn markdown(view: &View) -> String {
         cost(spent.cost_usd)
     );
     for turn in &spent.possibly_paid_twice {
-        let _ = writeln!(text, "- Possibly paid twice (in flight at a crash): `{turn}`");
+        let _ = writeln!(text, "- Possibly paid twice (in flight at a crash): {}", as_inline_code(turn));
     }
     for resumed in view.resumed.iter().filter(|resumed| !resumed.drift.is_empty()) {
-        let _ = writeln!(text, "- Resumed by {} with changed prompts: {}", resumed.engine, resumed.drift.join(", "));
+        let _ = writeln!(
+            text,
+            "- Resumed by {} with changed prompts: {}",
+            for_markdown(&resumed.engine),
+            for_markdown(&resumed.drift.join(", "))
+        );
     }
     text
 }
@@ -129,8 +134,12 @@ pub fn judge_file(view: &View, agent: &str, round: u32) -> Option<String> {
         .iter()
         .find(|(name, _)| &**name == agent)
         .map(|(_, position)| position)?;
-    let mut text =
-        format!("# {} judge, round {round}\n\nStance: {}\n\nQuestion: {}\n\n", judge.name, judge.stance, for_markdown(&started.topic));
+    let mut text = format!(
+        "# {} judge, round {round}\n\nStance: {}\n\nQuestion: {}\n\n",
+        for_markdown(&judge.name),
+        for_markdown(&judge.stance),
+        for_markdown(&started.topic)
+    );
     write_position(&mut text, position);
     Some(text)
 }
@@ -160,13 +169,14 @@ fn write_topology(text: &mut String, view: &View) {
 
 fn write_round(text: &mut String, round: &RoundView) {
     let blind = if round.is_blind() { " (blind)" } else { "" };
-    let _ = writeln!(text, "\n## Round {}: {}{blind}", round.round, round.phase);
+    let _ = writeln!(text, "\n## Round {}: {}{blind}", round.round, for_markdown(&round.phase));
     for (agent, position) in &round.positions {
-        let _ = writeln!(text, "\n### {agent}\n");
+        let _ = writeln!(text, "\n### {}\n", for_markdown(agent));
         write_position(text, position);
     }
     for absence in &round.absent {
-        let _ = writeln!(text, "\n### {}\n\nMissing: {} ({}).", absence.agent, absence.reason, for_markdown(&absence.detail));
+        let _ =
+            writeln!(text, "\n### {}\n\nMissing: {} ({}).", for_markdown(&absence.agent), absence.reason, for_markdown(&absence.detail));
     }
     if let Some(tally) = &round.tally {
         let sides = tally.distribution.iter().map(|(option, judges)| format!("{option}: {}", judges.join(", ")));
@@ -195,11 +205,11 @@ fn write_position(text: &mut String, position: &Position) {
         write_change(text, position);
     }
     for claim in &position.claims {
-        let _ = writeln!(text, "- `{}` {}", claim.id, for_markdown(&claim.text));
+        let _ = writeln!(text, "- {} {}", as_inline_code(&claim.id.to_string()), for_markdown(&claim.text));
     }
     for challenge in &position.challenges {
         let word = if challenge.verdict == Verdict::Attack { "attacks" } else { "concedes" };
-        let _ = writeln!(text, "- {word} `{}`: {}", challenge.claim, for_markdown(&challenge.text));
+        let _ = writeln!(text, "- {word} {}: {}", as_inline_code(&challenge.claim.to_string()), for_markdown(&challenge.text));
     }
     if !position.flips_if.trim().is_empty() {
         let _ = writeln!(text, "\nFlips if: {}", for_markdown(&position.flips_if));
@@ -211,11 +221,11 @@ fn write_change(text: &mut String, position: &Position) {
         // Where nobody has to name what convinced it.
         let _ = writeln!(text, "Changed its answer.\n");
     } else if position.documented {
-        let cited = position.because.iter().map(|claim| format!("`{claim}`")).collect::<Vec<_>>().join(", ");
+        let cited = position.because.iter().map(|claim| as_inline_code(&claim.to_string())).collect::<Vec<_>>().join(", ");
         let _ = writeln!(text, "Convinced by {cited}: {}\n", for_markdown(&position.reason));
     } else {
         let counted = position.counted.as_deref().unwrap_or("none");
-        let _ = writeln!(text, "Undocumented change: no valid claim of another judge is named. Counted: {counted}.\n");
+        let _ = writeln!(text, "Undocumented change: no valid claim of another judge is named. Counted: {}.\n", for_markdown(counted));
     }
     for bad in &position.bad_citations {
         let _ = writeln!(text, "Citation that does not hold: {}\n", for_markdown(bad));
@@ -226,15 +236,21 @@ fn write_change(text: &mut String, position: &Position) {
 fn write_arm(text: &mut String, result: &serde_json::Value) {
     let Ok(result) = serde_json::from_value::<arms::ArmResult>(result.clone()) else { return };
     for (answer, voters) in &result.distribution {
-        let _ = writeln!(text, "- **{}**: {} ({})", for_markdown(answer), voters.len(), voters.join(", "));
+        let _ = writeln!(text, "- **{}**: {} ({})", for_markdown(answer), voters.len(), for_markdown(&voters.join(", ")));
     }
     for round in &result.rounds {
         let winner = round.winner.as_deref().map_or_else(|| "nobody".to_owned(), for_markdown);
         let _ = writeln!(text, "- Winner after round {}: {winner}", round.round);
     }
     for Change { judge, round, from, to, reason } in &result.changes {
-        let _ =
-            writeln!(text, "- Round {round}: {judge} went from {} to {}: {}", for_markdown(from), for_markdown(to), for_markdown(reason));
+        let _ = writeln!(
+            text,
+            "- Round {round}: {} went from {} to {}: {}",
+            for_markdown(judge),
+            for_markdown(from),
+            for_markdown(to),
+            for_markdown(reason)
+        );
     }
 }
 
@@ -248,23 +264,23 @@ fn write_outcome(text: &mut String, view: &View, options: &[(String, String)]) {
     match serde_json::from_value::<decide::result::DebateResult>(outcome.result.clone()) {
         Ok(decide::result::DebateResult::Consensus(result)) => {
             for (judge, says) in &result.perspectives {
-                let _ = writeln!(text, "- **{judge}**: {}", for_markdown(says));
+                let _ = writeln!(text, "- **{}**: {}", for_markdown(judge), for_markdown(says));
             }
             for change in &result.change_log {
                 let _ = writeln!(
                     text,
                     "- Round {}: {} went from {} to {}: {}",
                     change.round,
-                    change.judge,
-                    change.from,
-                    change.to,
+                    for_markdown(&change.judge),
+                    for_markdown(&change.from),
+                    for_markdown(&change.to),
                     for_markdown(&change.reason)
                 );
             }
         }
         Ok(decide::result::DebateResult::Contested(result)) => {
             for (judge, says) in &result.perspectives {
-                let _ = writeln!(text, "- **{judge}**: {}", for_markdown(says));
+                let _ = writeln!(text, "- **{}**: {}", for_markdown(judge), for_markdown(says));
             }
             let _ = writeln!(text, "\n{}", by_lines(&result.user_prompt));
         }
@@ -289,8 +305,14 @@ fn write_ends(text: &mut String, view: &View, options: &[(String, String)]) {
         text.push('\n');
     }
     for absence in &outcome.degraded {
-        let _ =
-            writeln!(text, "- Degraded: {} {} at `{}` ({})", absence.agent, absence.reason, absence.turn, for_markdown(&absence.detail));
+        let _ = writeln!(
+            text,
+            "- Degraded: {} {} at {} ({})",
+            for_markdown(&absence.agent),
+            absence.reason,
+            as_inline_code(&absence.turn),
+            for_markdown(&absence.detail)
+        );
     }
     if !outcome.substituted.is_empty() {
         text.push('\n');
@@ -299,11 +321,11 @@ fn write_ends(text: &mut String, view: &View, options: &[(String, String)]) {
         let lost = if other.diversity_lost { "; diversity lost: another judge's model is of the same family" } else { "" };
         let _ = writeln!(
             text,
-            "- Substituted: {} at `{}`, `{}` for `{}`{lost}",
-            other.agent,
-            other.turn,
-            on_one_line(&other.to),
-            on_one_line(&other.from)
+            "- Substituted: {} at {}, {} for {}{lost}",
+            for_markdown(&other.agent),
+            as_inline_code(&other.turn),
+            as_inline_code(&other.to),
+            as_inline_code(&other.from)
         );
     }
     let switched = switches(view);
@@ -311,17 +333,25 @@ fn write_ends(text: &mut String, view: &View, options: &[(String, String)]) {
         text.push('\n');
     }
     for Switch { agent, asked, answered, turns } in &switched {
-        let (asked, answered) = (on_one_line(asked), on_one_line(answered));
-        let _ = writeln!(text, "- Switched: {agent} at `{}`, `{asked}` was asked and answered as `{answered}`", turns.join("`, `"));
+        let (asked, answered) = (as_inline_code(asked), as_inline_code(answered));
+        let turns = turns.iter().map(|turn| as_inline_code(turn)).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(text, "- Switched: {} at {turns}, {asked} was asked and answered as {answered}", for_markdown(agent));
     }
     if let Some(answer) = &view.answer {
         let label = options.iter().find(|(id, _)| *id == answer.option).map_or("", |(_, label)| label.as_str());
         let why = if answer.reason.is_empty() { String::new() } else { format!(": {}", for_markdown(&answer.reason)) };
-        let _ = writeln!(text, "\n**Answered by {}: {} {}**{why}", for_markdown(&answer.by), answer.option, for_markdown(label));
+        let _ =
+            writeln!(text, "\n**Answered by {}: {} {}**{why}", for_markdown(&answer.by), for_markdown(&answer.option), for_markdown(label));
     }
     if let Some(marked) = &view.marked {
         let label = options.iter().find(|(id, _)| *id == marked.option).map_or("", |(_, label)| label.as_str());
         let why = if marked.reason.is_empty() { String::new() } else { format!(": {}", for_markdown(&marked.reason)) };
-        let _ = writeln!(text, "\n**Turned out right, by {}: {} {}**{why}", for_markdown(&marked.by), marked.option, for_markdown(label));
+        let _ = writeln!(
+            text,
+            "\n**Turned out right, by {}: {} {}**{why}",
+            for_markdown(&marked.by),
+            for_markdown(&marked.option),
+            for_markdown(label)
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! A review as SARIF 2.1.0, the form in which code hosts and editors take findings. Pure.
 
 use crate::{
-    clean::{for_people, on_one_line},
+    clean::{for_sarif, on_one_line},
     formats::review::{
         ReviewResult, Severity,
         locate::Spot,
@@ -46,7 +46,7 @@ fn invocation(view: &View) -> Value {
 }
 
 fn notification(level: &str, text: &str) -> Value {
-    json!({"level": level, "message": {"text": on_one_line(text)}})
+    json!({"level": level, "message": {"text": for_sarif(&on_one_line(text))}})
 }
 
 fn log(rules: &[Rule], results: Vec<Value>, invocation: Value) -> Result<String, String> {
@@ -88,7 +88,7 @@ impl Rule {
         json!({
             "id": self.id,
             "name": self.kind,
-            "shortDescription": {"text": format!("{}: {}", self.by, self.about)},
+            "shortDescription": {"text": for_sarif(&format!("{}: {}", self.by, self.about))},
         })
     }
 }
@@ -141,7 +141,7 @@ fn message(merged: &Merged) -> String {
     let does = operation.text.trim();
     let does = if does.is_empty() { String::new() } else { format!("\n{}: {does}", operation.kind.name()) };
     let misquotes = if operation.misquotes() { " (quotes what is not there)" } else { "" };
-    for_people(&format!("{}: {}{misquotes}{does}", operation.target, operation.rationale.trim())).into_owned()
+    for_sarif(&format!("{}: {}{misquotes}{does}", operation.target, operation.rationale.trim()))
 }
 
 /// The same finding has the same mark in the next run, also when lines moved.

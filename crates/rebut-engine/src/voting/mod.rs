@@ -27,6 +27,7 @@ mod score;
 mod threshold;
 mod unanimous;
 mod weighted;
+mod work;
 
 pub use ballot::{Ballot, Weight};
 pub use count::{Count, Elimination, Ended};
@@ -37,9 +38,11 @@ pub use problem::Problem;
 pub use profile::{Cast, MOST_BALLOTS, MOST_CANDIDATES, MOST_CELLS, Profile};
 pub use rules::{Rules, TIE_RULES, TieBreak, TieRule};
 pub use threshold::Threshold;
+pub use work::{MOST_WORK, Work};
 
 use counting::{Counting, Found};
 use std::collections::BTreeMap;
+use work::Grows;
 
 /// One way to count.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +53,7 @@ pub struct Method {
     pub about: &'static str,
     reads: Reads,
     weighs: Weighs,
+    grows: Grows,
     rule: fn(&Counting<'_>) -> Found,
 }
 
@@ -71,7 +75,7 @@ enum Weighs {
 }
 
 const fn row(name: &'static str, about: &'static str, rule: fn(&Counting<'_>) -> Found) -> Method {
-    Method { name, about, reads: Reads::Ranking, weighs: Weighs::One, rule }
+    Method { name, about, reads: Reads::Ranking, weighs: Weighs::One, grows: Grows::Ballots, rule }
 }
 
 /// Every method there is.
@@ -81,11 +85,21 @@ pub const METHODS: &[Method] = &[
     Method { weighs: Weighs::WeightAndConfidence, ..row("weighted", "the most first choices by weight and confidence", weighted::count) },
     row("unanimous", "everybody's first choice", unanimous::count),
     row("borda", "the most points: a place is worth the number of candidates below it", borda::count),
-    row("condorcet", "beats every other one to one; without such a candidate, Borda", condorcet::count),
+    Method { grows: Grows::Pairs, ..row("condorcet", "beats every other one to one; without such a candidate, Borda", condorcet::count) },
     Method { reads: Reads::Approvals, ..row("approval", "approved by the most", approval::count) },
-    row("instant-runoff", "the last one left when whoever has the fewest first choices goes, again and again", instant_runoff::count),
-    row("ranked-pairs", "first in the order made of the strongest victories that do not contradict stronger ones", ranked_pairs::count),
-    row("schulze", "beats or equals every other by the strongest chain of victories", schulze::count),
+    Method {
+        grows: Grows::Rounds,
+        ..row("instant-runoff", "the last one left when whoever has the fewest first choices goes, again and again", instant_runoff::count)
+    },
+    Method {
+        grows: Grows::Pairs,
+        ..row(
+            "ranked-pairs",
+            "first in the order made of the strongest victories that do not contradict stronger ones",
+            ranked_pairs::count,
+        )
+    },
+    Method { grows: Grows::Pairs, ..row("schulze", "beats or equals every other by the strongest chain of victories", schulze::count) },
     Method { reads: Reads::Scores, ..row("score", "the highest sum of scores", score::count) },
 ];
 

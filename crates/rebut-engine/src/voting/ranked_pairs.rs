@@ -52,9 +52,9 @@ fn by_strength(matrix: &Matrix) -> Vec<Vec<Pair>> {
 
 /// Every way the locked victories can end; nothing if there are too many on the way.
 fn every_order(candidates: usize, groups: &[Vec<Pair>]) -> Option<BTreeSet<Reach>> {
-    // A state is as large as its bits: larger ones, fewer of them.
+    // A state is as large as its bits: larger ones, fewer of them, so that all of them together take some 64 MB at most.
     let size = candidates * candidates.div_ceil(64);
-    let mut states_left = ((1 << 24) / size.max(1)).clamp(64, 20_000);
+    let mut states_left = ((1 << 22) / size.max(1)).clamp(64, 20_000);
     // States that wait are carried through every weaker group: that is work too, for each beyond the one there always is.
     let mut work_left: usize = 1 << 27;
     let mut states = BTreeSet::from([Reach::none(candidates)]);

@@ -127,10 +127,10 @@ async fn judges_are_blind_first_and_then_hear_neutral_fenced_words() {
     );
     assert_eq!(
         second.matches(&marker).count(),
-        2 * second.matches(&format!("<<<data {marker}>>>")).count(),
+        2 * second.matches(&format!("<<<end {marker}>>>")).count(),
         "fences come in pairs: {second}"
     );
-    let quoted = second.split(&format!("<<<end {marker}>>>")).next().expect("text");
+    let quoted = second.split(&format!("<<<end {marker}>>>")).nth(1).expect("text behind the question");
     assert!(quoted.contains("Online only"), "options are quoted as data");
 }
 
@@ -164,8 +164,8 @@ async fn a_reply_cannot_forge_the_fence_it_has_seen() {
     let marker = desk.view(id).await.expect("a view").started.expect("started").marker.clone();
     for agent in ["risk", "value", "effort"] {
         let prompt = model.prompt(&format!("challenge 2/{agent}"));
-        let data = prompt.matches(&format!("<<<data {marker}>>>")).count();
-        assert_eq!(prompt.matches(&marker).count(), 2 * data, "only our own fences hold the marker: {prompt}");
+        let ends = prompt.matches(&format!("<<<end {marker}>>>")).count();
+        assert_eq!(prompt.matches(&marker).count(), 2 * ends, "only our own fences hold the marker: {prompt}");
     }
 }
 

@@ -11,17 +11,18 @@ use serde_json::{Value, json};
 /// What a turn of that form is answered.
 pub fn answer(form: &str, agent: &Agent, prompt: &Prompt) -> Result<Value, Fault> {
     let part = |hole: &str| prompt.part(hole).unwrap_or("");
+    let task = format!("{}\n\n{}", part("question"), part("form"));
     Ok(match form {
         "solve_questions" => json!({ "confidence": 1.0, "questions": [] }),
         "solve_answers" => json!({ "answers": [], "confidence": 0.0, "remaining": ["The rehearsal knows no more than the task says."] }),
         "solve_plan" => json!({ "tasks": [{ "name": "write a stub", "needs": [], "priority": 1 }] }),
         "solve_draft" => json!({
-            "approach": approach(agent, part("question")),
-            "code": stub(agent, part("question")),
-            "tests": test(part("question")),
+            "approach": approach(agent, &task),
+            "code": stub(agent, &task),
+            "tests": test(&task),
             "confidence": 0.0,
         }),
-        "solve_code" => json!({ "approach": approach(agent, part("question")), "code": stub(agent, part("question")), "confidence": 0.0 }),
+        "solve_code" => json!({ "approach": approach(agent, &task), "code": stub(agent, &task), "confidence": 0.0 }),
         "solve_reflection" => json!({
             "root_cause": "A rehearsal writes no code.",
             "what_went_wrong": "The stub does nothing, so the tests cannot hold.",
@@ -54,7 +55,7 @@ pub fn answer(form: &str, agent: &Agent, prompt: &Prompt) -> Result<Value, Fault
             let ruling = |name: &str| json!({ "attack": name, "contradicts": false, "why": "A rehearsal cannot tell." });
             json!({ "rulings": names.map(ruling).collect::<Vec<_>>() })
         }
-        "solve_contrast" => json!({ "tests": test(part("question")), "why": "A rehearsal cannot tell candidates apart." }),
+        "solve_contrast" => json!({ "tests": test(&task), "why": "A rehearsal cannot tell candidates apart." }),
         "solve_ballot" => {
             let mut ranking = labels(part("candidates"));
             // The order in which they are shown differs between voters; the names do not.

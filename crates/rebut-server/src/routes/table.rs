@@ -387,6 +387,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         method: Way::Post,
         body: carries::<voting::Election>(),
+        refusals: &[413, 429],
         replies: &[Reply::json::<rebut_engine::voting::Count>(200, "The count, with its working.")],
         ..get("/v1/voting/tally", "tally", CATALOG, "Counts ballots.", go!(voting::tally))
     },

@@ -86,3 +86,50 @@ async fn each_key_has_its_own_share_of_requests() {
     }
     assert_eq!(guesses, [401, 401, 401, 401, 401, 429]);
 }
+
+/// An election of so many candidates, each first on one of a few ballots.
+fn election(candidates: usize, method: &str) -> Value {
+    let names: Vec<String> = (0..candidates).map(|number| format!("c{number}")).collect();
+    let ballots: Vec<Value> =
+        (0..7).map(|voter| json!({ "voter": format!("v{voter}"), "ranking": [[names[voter]], [names[voter + 1]]] })).collect();
+    json!({ "candidates": names, "ballots": ballots, "method": method })
+}
+
+/// What one count may take: candidates² × (ballots + candidates) where pairs are compared.
+#[tokio::test]
+async fn a_count_has_a_limit_of_work() {
+    let house = House::with("unanimous", Settings { count_work: 100_000, ..Settings::default() }).await;
+    let rows =
+        [("schulze", 40, 200), ("schulze", 45, 413), ("ranked-pairs", 45, 413), ("instant-runoff", 45, 200), ("plurality", 900, 200)];
+    for (method, candidates, status) in rows {
+        let answer = house.ask("alice-viewer", "POST", "/v1/voting/tally", &election(candidates, method)).await;
+        assert_eq!(answer.status, status, "{method} of {candidates}: {}", answer.body);
+        if status == 413 {
+            let detail = answer.json()["detail"].as_str().expect("words").to_owned();
+            assert!(detail.contains("= 105300 steps of work, more than 100000"), "{detail}");
+        }
+    }
+    let usual = House::with("unanimous", Settings::default()).await;
+    let thousand = usual.ask("alice-viewer", "POST", "/v1/voting/tally", &election(1000, "schulze")).await;
+    assert_eq!(thousand.status, 413, "{}", thousand.body);
+    assert_eq!(thousand.json()["type"], "urn:rebut:too-large");
+}
+
+/// Forty at once, as one viewer's key can send them: a few are counted, the others are told when to come back.
+#[tokio::test]
+async fn few_elections_are_counted_at_once() {
+    let house = House::with("unanimous", Settings { counts: 1, ..Settings::default() }).await;
+    let election = election(300, "schulze");
+    let answers = futures_util::future::join_all((0..40).map(|_| house.ask("alice-viewer", "POST", "/v1/voting/tally", &election))).await;
+    let counted = answers.iter().filter(|answer| answer.status == 200).count();
+    let refused: Vec<_> = answers.iter().filter(|answer| answer.status == 429).collect();
+    assert_eq!(counted + refused.len(), 40);
+    assert!(counted >= 3, "one is counted and two wait: {counted}");
+    assert!(!refused.is_empty(), "there is no room for all of them");
+    for answer in refused {
+        assert_eq!(answer.header("retry-after"), "2");
+        assert!(answer.json()["detail"].as_str().is_some_and(|detail| detail.contains("counts 1 elections at once")), "{}", answer.body);
+    }
+    let later = house.ask("alice-viewer", "POST", "/v1/voting/tally", &election).await;
+    assert_eq!(later.status, 200, "whoever comes later is counted");
+}

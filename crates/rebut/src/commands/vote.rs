@@ -10,7 +10,7 @@ use crate::{
 };
 use rebut_engine::{
     clean::on_one_line,
-    voting::{self, Cast, Count, Ended, Figure, METHODS, Method, Profile, Rules, Threshold},
+    voting::{self, Cast, Count, Ended, Figure, METHODS, MOST_WORK, Method, Profile, Rules, Threshold},
 };
 use serde::Serialize;
 use std::{
@@ -36,6 +36,7 @@ pub fn run(global: &GlobalArgs, args: &VoteArgs) -> Result<u8, CliError> {
         eprintln!("mended: {}", on_one_line(line));
     }
     let paint = Paint::stdout(global.color);
+    bounded(&profile, &rules, args)?;
     if args.all {
         return every_method(&profile, &rules, args.json, paint);
     }
@@ -52,6 +53,14 @@ pub fn run(global: &GlobalArgs, args: &VoteArgs) -> Result<u8, CliError> {
         output::print(&one(&count, &profile, paint))?;
     }
     Ok(exit_code(count.ending))
+}
+
+/// Refuses what would take days, before it begins.
+fn bounded(profile: &Profile, rules: &Rules, args: &VoteArgs) -> Result<(), CliError> {
+    let named = voting::method(&args.method).unwrap_or_else(|| voting::auto(profile.ranked()));
+    let methods: Vec<&Method> = if args.all { METHODS.iter().collect() } else { vec![named] };
+    let within = |method: &&Method| method.work(profile.candidates().len(), profile.len(), rules).within(MOST_WORK);
+    methods.iter().try_for_each(within).map_err(|problem| CliError::usage(format!("nothing was counted: {problem}")))
 }
 
 /// A count with the ballots it counted.

@@ -16,7 +16,7 @@ use crate::{
         consensus::{Ballot, Bar},
     },
     outcome::{Absence, LimitMet, Outcome},
-    prompt::Template,
+    prompt::PromptFile,
     reply::Schema,
     stopping::Saved,
 };
@@ -32,11 +32,7 @@ pub const FORMAT: Format = Format {
     version: 1,
     about: "Independent answers, then a count: self-consistency.",
     preset: include_str!("../../../presets/poll.toml"),
-    prompts: &[
-        (question::Blind::FILE, question::Blind::SOURCE),
-        (program::Write::FILE, program::Write::SOURCE),
-        (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE),
-    ],
+    prompts: &[PromptFile::of::<question::Blind>(), PromptFile::of::<program::Write>(), PromptFile::of::<crate::turn::Clarify>()],
     replies: || vec![Schema::of::<Answer>(), Schema::of::<program::Program>()],
     check,
     check_config: |config| Config::parse(config).map(drop),

@@ -13,11 +13,11 @@ use crate::{
     event::{Event, Position},
     formats::{
         consensus::{Ballot, Bar},
-        question::{context_of, notes_text, number},
+        question::{context_of, number},
     },
     outcome::{Absence, Ending, Outcome},
     prompt,
-    prompt::Template,
+    prompt::{Template, Word},
     reply,
     reply::Schema,
     sandbox::{End, Job, LANGUAGES, Ran, Work},
@@ -77,22 +77,24 @@ prompt!(
     /// What an agent reads when it writes a program on its own.
     Write, "arms/program.md" {
         /// The agent's attitude.
-        stance: Text,
+        stance: Word,
         /// The agent's role text.
-        brief: Text,
+        brief: Part,
         /// The language.
-        language: Text,
+        language: Word,
         /// The function to define.
-        entry: Text,
+        entry: Word,
         /// What the program has to do.
         task: Data,
         /// What is known.
         context: Data,
         /// Notes of people.
-        notes: Text,
+        notes: Notes,
     }
 );
 
+/// The longest name of a function: prompts say it without a fence.
+const LONGEST_NAME: usize = 80;
 const MOST_CALLS: usize = 8;
 const MOST_CALL_CHARS: usize = 500;
 const MOST_CODE_BYTES: usize = 200_000;
@@ -112,6 +114,9 @@ impl Wanted {
         }
         if entry.is_empty() || !entry.chars().all(|c| c.is_alphanumeric() || c == '_') {
             return Err(format!("program.entry must be the name of a function, not `{entry}`"));
+        }
+        if entry.chars().count() > LONGEST_NAME {
+            return Err(format!("program.entry is longer than {LONGEST_NAME} characters"));
         }
         Ok(())
     }
@@ -309,13 +314,13 @@ fn choice(groups: &[Option<usize>], refused: bool) -> (usize, String) {
 
 fn ask(debate: &Debate, question: &Question, wanted: &Wanted, agent: &Agent, notes: &str) -> Ask<Program> {
     let prompt = Write {
-        stance: &agent.stance,
+        stance: agent.stance_word(),
         brief: &agent.brief,
-        language: &wanted.language,
-        entry: &wanted.entry,
+        language: Word::name(&wanted.language, LONGEST_NAME),
+        entry: Word::name(&wanted.entry, LONGEST_NAME),
         task: &question.input.question,
         context: context_of(debate),
-        notes: &notes_text(notes),
+        notes,
     };
     let entry = wanted.entry.clone();
     Ask {

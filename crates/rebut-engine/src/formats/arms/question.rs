@@ -10,7 +10,7 @@ use crate::{
         consensus::Bar,
         hearing::{Other, others_text, own_words},
         patience::{check_seconds, limits_by},
-        question::{Choice, Input, context_of, notes_text, options_text},
+        question::{Choice, Input, context_of, options_text},
     },
     prompt,
     prompt::Template,
@@ -24,17 +24,17 @@ prompt!(
     /// What an agent reads when it answers on its own.
     Blind, "arms/answer.md" {
         /// The agent's attitude.
-        stance: Text,
+        stance: Word,
         /// The agent's role text.
-        brief: Text,
+        brief: Part,
         /// What is asked.
-        question: Text,
+        question: Data,
         /// The options, one a line.
         options: Data,
         /// What is known.
         context: Data,
         /// Notes of people.
-        notes: Text,
+        notes: Notes,
     }
 );
 
@@ -42,17 +42,17 @@ prompt!(
     /// What an agent reads when it has heard the others.
     Reconsider, "arms/reconsider.md" {
         /// The agent's attitude.
-        stance: Text,
+        stance: Word,
         /// The agent's role text.
-        brief: Text,
+        brief: Part,
         /// What is asked.
-        question: Text,
+        question: Data,
         /// The options, one a line.
         options: Data,
         /// What is known.
         context: Data,
         /// Notes of people.
-        notes: Text,
+        notes: Notes,
         /// The agent's own last word.
         own: Data,
         /// The others' last words.
@@ -96,12 +96,12 @@ impl Question {
     /// The question to somebody who has heard nobody.
     pub(super) fn blind(&self, debate: &Debate, agent: &Agent, notes: &str) -> Ask<Answer> {
         let prompt = Blind {
-            stance: &agent.stance,
+            stance: agent.stance_word(),
             brief: &agent.brief,
             question: &self.input.question,
             options: &self.options_text,
             context: context_of(debate),
-            notes: &notes_text(notes),
+            notes,
         };
         self.ask(prompt.render(debate.fence()))
     }
@@ -109,12 +109,12 @@ impl Question {
     /// The question to somebody who holds something and hears the others.
     pub(super) fn reconsider(&self, debate: &Debate, agent: &Agent, notes: &str, own: &Position, others: &[Other<'_>]) -> Ask<Answer> {
         let prompt = Reconsider {
-            stance: &agent.stance,
+            stance: agent.stance_word(),
             brief: &agent.brief,
             question: &self.input.question,
             options: &self.options_text,
             context: context_of(debate),
-            notes: &notes_text(notes),
+            notes,
             own: &own_words(own),
             others: &others_text(others),
         };

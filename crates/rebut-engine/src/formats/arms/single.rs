@@ -13,7 +13,7 @@ use crate::{
     event::Event,
     formats::{Foreseen, Format, Run},
     outcome::{Ending, Outcome},
-    prompt::Template,
+    prompt::PromptFile,
     reply::Schema,
 };
 use schemars::JsonSchema;
@@ -27,11 +27,7 @@ pub const FORMAT: Format = Format {
     version: 1,
     about: "One agent answers; nobody else is asked.",
     preset: include_str!("../../../presets/single.toml"),
-    prompts: &[
-        (question::Blind::FILE, question::Blind::SOURCE),
-        (program::Write::FILE, program::Write::SOURCE),
-        (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE),
-    ],
+    prompts: &[PromptFile::of::<question::Blind>(), PromptFile::of::<program::Write>(), PromptFile::of::<crate::turn::Clarify>()],
     replies: || vec![Schema::of::<super::Answer>(), Schema::of::<program::Program>()],
     check,
     check_config: |config| Config::parse(config).map(drop),

@@ -19,7 +19,7 @@ use crate::{
         question::Input,
     },
     outcome::{LimitMet, Outcome},
-    prompt::Template,
+    prompt::PromptFile,
     reply::Schema,
     stopping::{Saved, stable},
 };
@@ -34,11 +34,7 @@ pub const FORMAT: Format = Format {
     version: 1,
     about: "Everybody answers, hears all the others, answers again; the last round is counted.",
     preset: include_str!("../../../presets/society.toml"),
-    prompts: &[
-        (question::Blind::FILE, question::Blind::SOURCE),
-        (question::Reconsider::FILE, question::Reconsider::SOURCE),
-        (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE),
-    ],
+    prompts: &[PromptFile::of::<question::Blind>(), PromptFile::of::<question::Reconsider>(), PromptFile::of::<crate::turn::Clarify>()],
     replies: || vec![Schema::of::<Answer>()],
     check,
     check_config: |config| Config::parse(config).map(drop),

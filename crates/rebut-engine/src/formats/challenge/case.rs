@@ -12,10 +12,7 @@ use crate::{
     error::Halt,
     event::{ClaimId, Event},
     facts::PersonaRecorded,
-    formats::{
-        patience::check_seconds,
-        question::{context_of, notes_text},
-    },
+    formats::{patience::check_seconds, question::context_of},
     prompt,
     prompt::Template,
     reply::Schema,
@@ -31,13 +28,13 @@ macro_rules! part_prompt {
             $(#[$doc])*
             $name, $file {
                 /// Who is asked: the persona, or the proposer's role text.
-                persona: Text,
+                persona: Part,
                 /// What is debated.
-                question: Text,
+                question: Data,
                 /// What is known.
                 context: Data,
                 /// Notes of people.
-                notes: Text,
+                notes: Notes,
                 $($(#[$hole_doc])* $hole: $kind),*
             }
         );
@@ -48,15 +45,15 @@ prompt!(
     /// Asks for personas.
     Personas, "challenge/personas.md" {
         /// The writer's role text.
-        persona: Text,
+        persona: Part,
         /// What is debated.
-        question: Text,
+        question: Data,
         /// What is known.
         context: Data,
         /// The field of the topic.
-        domain: Text,
+        domain: Word,
         /// The challengers and their roles, one a line.
-        challengers: Text,
+        challengers: Data,
     }
 );
 
@@ -64,7 +61,7 @@ prompt!(
     /// Asks a challenger to prove that it has read its persona.
     Preflight, "challenge/preflight.md" {
         /// The persona.
-        persona: Text,
+        persona: Part,
     }
 );
 
@@ -78,8 +75,8 @@ part_prompt!(
     Challenge, "challenge/critique.md" {
         /// The position with its reasons.
         position: Data,
-        /// The names of the challenger's aspects.
-        aspects: Text,
+        /// The names of the challenger's aspects, one a line.
+        aspects: Data,
     }
 );
 
@@ -87,7 +84,7 @@ part_prompt!(
     /// Asks the proposer to answer the objections.
     Confront, "challenge/confront.md" {
         /// The number of the position.
-        version: Text,
+        version: Word,
         /// The position.
         position: Data,
         /// What is objected, by name.
@@ -99,13 +96,13 @@ part_prompt!(
     /// Asks a dissenter what it makes of the answers.
     Rebut, "challenge/rebut.md" {
         /// The number of the position.
-        version: Text,
+        version: Word,
         /// The position.
         position: Data,
         /// The dissenter's objections and the answers to them.
         answers: Data,
-        /// The names of the challenger's aspects.
-        aspects: Text,
+        /// The names of the challenger's aspects, one a line.
+        aspects: Data,
     }
 );
 
@@ -117,7 +114,7 @@ part_prompt!(
         /// What was not resolved.
         objections: Data,
         /// Which side it is on.
-        side: Text,
+        side: Word,
     }
 );
 
@@ -254,7 +251,7 @@ impl Case {
 
     /// The proposer's first position.
     pub fn opening(&self, debate: &Debate, agent: &Agent, notes: &str) -> Ask<Opening> {
-        let prompt = Open { persona: &agent.brief, question: &self.topic, context: context_of(debate), notes: &notes_text(notes) };
+        let prompt = Open { persona: &agent.brief, question: &self.topic, context: context_of(debate), notes: notes };
         Ask { prompt: prompt.render(debate.fence()), schema: Schema::of::<Opening>(), check: Box::new(Opening::check) }
     }
 
@@ -265,9 +262,9 @@ impl Case {
             persona: &agent.brief,
             question: &self.topic,
             context: context_of(debate),
-            notes: &notes_text(notes),
+            notes,
             position: &ledger.opening_text(),
-            aspects: &persona.aspect_names(),
+            aspects: &persona.aspect_names("\n"),
         };
         Ask {
             prompt: prompt.render(debate.fence()),
@@ -283,8 +280,8 @@ impl Case {
             persona: &agent.brief,
             question: &self.topic,
             context: context_of(debate),
-            notes: &notes_text(notes),
-            version: &ledger.version().to_string(),
+            notes,
+            version: ledger.version().into(),
             position: &clean::for_people(&before),
             objections: &ledger.open_text(),
         }
@@ -301,11 +298,11 @@ impl Case {
             persona: &agent.brief,
             question: &self.topic,
             context: context_of(debate),
-            notes: &notes_text(notes),
-            version: &ledger.version().to_string(),
+            notes,
+            version: ledger.version().into(),
             position: &clean::for_people(ledger.position()),
             answers: &ledger.answers_text(&agent.name),
-            aspects: &persona.aspect_names(),
+            aspects: &persona.aspect_names("\n"),
         }
         .render(debate.fence());
         let own: Vec<ClaimId> = ledger.objections.open_by(&agent.name).map(|objection| objection.id.clone()).collect();
@@ -321,10 +318,10 @@ impl Case {
             persona: &agent.brief,
             question: &self.topic,
             context: context_of(debate),
-            notes: &notes_text(notes),
+            notes,
             position: &clean::for_people(ledger.position()),
             objections: &ledger.open_text(),
-            side,
+            side: side.into(),
         };
         Ask { prompt: prompt.render(debate.fence()), schema: Schema::of::<Grounds>(), check: Box::new(Grounds::check) }
     }
@@ -340,8 +337,14 @@ async fn written(debate: &Debate, topic: &str, domain: &'static str, proposer: &
     let role = Role::built_in("persona-writer").ok_or_else(|| Halt::Broken("the role `persona-writer` is missing".to_owned()))?;
     let writer = Agent { fallbacks: proposer.fallbacks.clone(), ..role.played_by(proposer.model.clone()) };
     let listed: Vec<String> = challengers.iter().map(|agent| format!("- {}: {}", agent.name, clean::on_one_line(&agent.brief))).collect();
-    let prompt = Personas { persona: &writer.brief, question: topic, context: context_of(debate), domain, challengers: &listed.join("\n") }
-        .render(debate.fence());
+    let prompt = Personas {
+        persona: &writer.brief,
+        question: topic,
+        context: context_of(debate),
+        domain: domain.into(),
+        challengers: &listed.join("\n"),
+    }
+    .render(debate.fence());
     let own = challengers.to_vec();
     let check = Box::new(move |reply: &mut PersonaDraft| Cast::generated(domain, &own, &reply.personas).map(drop));
     let ask = Ask { prompt, schema: Schema::of::<PersonaDraft>(), check };

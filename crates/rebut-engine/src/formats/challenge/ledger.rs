@@ -103,7 +103,7 @@ impl Ledger {
             let mut raised: Vec<(String, String)> =
                 reply.objections.iter().map(|objection| (objection.aspect.clone(), objection.text.clone())).collect();
             if unengaged {
-                let aspects = challenger.persona.aspect_names();
+                let aspects = challenger.persona.aspect_names(", ");
                 raised.push((
                     aspects.clone(),
                     format!("Agreed without a finding on its own angle ({aspects}); how does the position stand there?"),

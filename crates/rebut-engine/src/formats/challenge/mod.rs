@@ -19,7 +19,7 @@ use crate::{
     event::{Event, Position},
     formats::{Foreseen, Format, Reading, Run, patience::limits_by},
     outcome::{Absence, Ending, LimitMet, Outcome},
-    prompt::Template,
+    prompt::PromptFile,
     reply::Schema,
     view::View,
 };
@@ -35,14 +35,14 @@ pub const FORMAT: Format = Format {
     about: "One proposes, experts of different angles attack, the proposer answers every objection.",
     preset: include_str!("../../../presets/challenge.toml"),
     prompts: &[
-        (case::Personas::FILE, case::Personas::SOURCE),
-        (case::Preflight::FILE, case::Preflight::SOURCE),
-        (case::Open::FILE, case::Open::SOURCE),
-        (case::Challenge::FILE, case::Challenge::SOURCE),
-        (case::Confront::FILE, case::Confront::SOURCE),
-        (case::Rebut::FILE, case::Rebut::SOURCE),
-        (case::Rest::FILE, case::Rest::SOURCE),
-        (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE),
+        PromptFile::of::<case::Personas>(),
+        PromptFile::of::<case::Preflight>(),
+        PromptFile::of::<case::Open>(),
+        PromptFile::of::<case::Challenge>(),
+        PromptFile::of::<case::Confront>(),
+        PromptFile::of::<case::Rebut>(),
+        PromptFile::of::<case::Rest>(),
+        PromptFile::of::<crate::turn::Clarify>(),
     ],
     replies: || {
         vec![

@@ -189,8 +189,11 @@ impl Persona {
         match () {
             _ if title.is_empty() || text.is_empty() => Err(format!("the persona of `{who}` has no title or no text")),
             _ if title.chars().count() > 80 || text.chars().count() > LONGEST => Err(format!("the persona of `{who}` is too long")),
-            // It is read as instructions, so it must not look like the end of quoted material.
+            // A fence around it keeps it in its place; a title or text that tries to look like one is not worth using.
             _ if [&title, &text].iter().any(|text| text.contains("<<<")) => Err(format!("the persona of `{who}` holds `<<<`")),
+            _ if aspects.iter().any(|aspect| aspect.name.chars().count() > 60 || aspect.looks_for.chars().count() > 600) => {
+                Err(format!("an aspect of `{who}` is too long"))
+            }
             _ if !(3..=6).contains(&aspects.len()) || names.len() < aspects.len() || names.contains("") => {
                 Err(format!("the persona of `{who}` needs three to six aspects with different names"))
             }
@@ -217,9 +220,9 @@ impl Persona {
         self.aspects.iter().map(|aspect| aspect.name.as_str()).find(|name| name.to_lowercase() == said)
     }
 
-    /// The names of its aspects, for people and prompts.
-    pub fn aspect_names(&self) -> String {
-        self.aspects.iter().map(|aspect| aspect.name.as_str()).collect::<Vec<_>>().join(", ")
+    /// The names of its aspects, joined by `between`.
+    pub fn aspect_names(&self, between: &str) -> String {
+        self.aspects.iter().map(|aspect| aspect.name.as_str()).collect::<Vec<_>>().join(between)
     }
 
     fn words(&self) -> BTreeSet<String> {

@@ -6,7 +6,7 @@ use super::{
     result::{ChallengeResult, word_of},
 };
 use crate::{
-    clean::{as_block, for_markdown, on_one_line, shortened},
+    clean::{as_block, as_inline_code, for_markdown, on_one_line, shortened},
     event::{Position, Started},
     model::FaultKind,
     reply::{Reply, extract},
@@ -99,7 +99,7 @@ pub fn transcript(view: &View) -> String {
     let Some(started) = &view.started else { return text };
     write_panel(&mut text, &started.agents, |agent| {
         let persona = view.personas.iter().find(|(name, _)| *name == agent.name).map(|(_, persona)| persona);
-        persona.map_or_else(|| agent.stance.to_string(), |persona| for_markdown(&persona.title))
+        persona.map_or_else(|| for_markdown(&agent.stance), |persona| for_markdown(&persona.title))
     });
     if let Some((_, persona)) = view.personas.first() {
         let by = if persona.generated { "written by a model" } else { "built in" };
@@ -132,14 +132,21 @@ fn write_history(text: &mut String, result: &ChallengeResult) {
         let after = if version.after_round == 0 { "opening".to_owned() } else { format!("after round {}", version.after_round) };
         let _ = writeln!(text, "- {} ({after}): {}", version.version, for_markdown(&version.position));
         for cause in &version.changed_because {
-            let _ = writeln!(text, "  - Changed because: {} found `{}`: {}", cause.by, cause.objection, for_markdown(&cause.text));
+            let _ = writeln!(
+                text,
+                "  - Changed because: {} found {}: {}",
+                for_markdown(&cause.by),
+                as_inline_code(&cause.objection.to_string()),
+                for_markdown(&cause.text)
+            );
         }
     }
     if !result.unresolved.is_empty() {
         text.push_str("\n## Unresolved objections\n\n");
     }
     for open in &result.unresolved {
-        let _ = writeln!(text, "- `{}` ({}): {} — {}", open.objection, open.aspect, for_markdown(&open.text), for_markdown(&open.because));
+        let (objection, aspect) = (as_inline_code(&open.objection.to_string()), for_markdown(&open.aspect));
+        let _ = writeln!(text, "- {objection} ({aspect}): {} — {}", for_markdown(&open.text), for_markdown(&open.because));
     }
 }
 
@@ -153,11 +160,11 @@ fn write_round(text: &mut String, view: &View, round: &RoundView) {
     if round.phase == "preflight" && round.completed {
         let out = |agent: &str| round.absent.iter().any(|absence| absence.agent == agent);
         let there: Vec<&str> = round.agents.iter().map(|agent| &**agent).filter(|agent| !out(agent)).collect();
-        let _ = writeln!(text, "\nReady: {}.", if there.is_empty() { "nobody".to_owned() } else { there.join(", ") });
+        let _ = writeln!(text, "\nReady: {}.", if there.is_empty() { "nobody".to_owned() } else { for_markdown(&there.join(", ")) });
     }
     for agent in &round.agents {
         if let Some(said) = said_in_full(view, round, agent) {
-            let _ = writeln!(text, "\n### {agent}\n\n{}", said.trim_end());
+            let _ = writeln!(text, "\n### {}\n\n{}", for_markdown(agent), said.trim_end());
         }
     }
 }
@@ -194,7 +201,7 @@ fn position_in_full(view: &View, phase: &str, position: &Position) -> String {
             let confidence = reply_of::<Confrontation>(view, &position.turn).map_or("", |reply| reply.confidence.as_str());
             let _ = writeln!(text, "**{moved}** {confidence}: {}\n", for_markdown(&position.summary));
             for claim in &position.claims {
-                let _ = writeln!(text, "- `{}` {}", claim.id, for_markdown(&claim.text));
+                let _ = writeln!(text, "- {} {}", as_inline_code(&claim.id.to_string()), for_markdown(&claim.text));
             }
             if !position.reason.is_empty() {
                 let _ = writeln!(text, "\n{}.", for_markdown(&position.reason));
@@ -204,7 +211,7 @@ fn position_in_full(view: &View, phase: &str, position: &Position) -> String {
             let _ = writeln!(
                 text,
                 "**{}** ({option}, confidence {:.2}): {}\n",
-                position.reason,
+                for_markdown(&position.reason),
                 position.confidence,
                 for_markdown(&position.summary)
             );
@@ -222,7 +229,7 @@ fn write_opening(text: &mut String, view: &View, position: &Position) {
     let confidence = reply.as_ref().map_or("", |reply| reply.confidence.as_str());
     let _ = writeln!(text, "**Position v1** {confidence}: {}\n", for_markdown(&position.summary));
     for claim in &position.claims {
-        let _ = writeln!(text, "- `{}` {}", claim.id, for_markdown(&claim.text));
+        let _ = writeln!(text, "- {} {}", as_inline_code(&claim.id.to_string()), for_markdown(&claim.text));
     }
     for (title, lines) in reply.iter().flat_map(|reply| [("Weakness", &reply.weaknesses), ("Assumes", &reply.assumptions)]) {
         for line in lines {
@@ -254,7 +261,7 @@ fn write_objections(text: &mut String, view: &View, position: &Position) {
     for claim in &position.claims {
         let aspect =
             filed.iter().find(|objection| objection.text == claim.text).map(|objection| format!(" ({})", for_markdown(&objection.aspect)));
-        let _ = writeln!(text, "- `{}`{} {}", claim.id, aspect.unwrap_or_default(), for_markdown(&claim.text));
+        let _ = writeln!(text, "- {}{} {}", as_inline_code(&claim.id.to_string()), aspect.unwrap_or_default(), for_markdown(&claim.text));
     }
 }
 

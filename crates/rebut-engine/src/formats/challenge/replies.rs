@@ -421,7 +421,7 @@ fn spell_aspects(objections: &mut Vec<Objected>, persona: &Persona) -> Result<()
     for objection in objections {
         let known = persona.aspect(&objection.aspect).ok_or_else(|| {
             let said = clean::on_one_line(&objection.aspect);
-            format!("\"aspect\" must be one of your own, {}, not \"{}\"", persona.aspect_names(), clean::shortened(&said, 40))
+            format!("\"aspect\" must be one of your own, {}, not \"{}\"", persona.aspect_names(", "), clean::shortened(&said, 40))
         })?;
         objection.aspect = known.to_owned();
     }

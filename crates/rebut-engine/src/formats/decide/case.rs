@@ -11,11 +11,11 @@ use crate::{
     formats::{
         hearing::others_text,
         patience::check_seconds,
-        question::{Choice, Input, context_of, notes_text, options_text},
+        question::{Choice, Input, context_of, options_text},
         weights::Weights,
     },
     prompt,
-    prompt::Template,
+    prompt::{Template, Word},
     reply::Schema,
     topology::{Kind, Topology},
     view::View,
@@ -30,17 +30,17 @@ prompt!(
     /// What a judge reads in the blind round.
     Recommend, "decide/recommend.md" {
         /// The judge's attitude.
-        stance: Text,
+        stance: Word,
         /// The judge's role text.
-        brief: Text,
+        brief: Part,
         /// What is decided.
-        question: Text,
+        question: Data,
         /// The options, one a line.
         options: Data,
         /// What is known.
         context: Data,
         /// Notes of people.
-        notes: Text,
+        notes: Notes,
     }
 );
 
@@ -48,23 +48,23 @@ prompt!(
     /// What a judge reads in a later round.
     Challenge, "decide/challenge.md" {
         /// The judge's attitude.
-        stance: Text,
+        stance: Word,
         /// The judge's role text.
-        brief: Text,
+        brief: Part,
         /// What is decided.
-        question: Text,
+        question: Data,
         /// The options, one a line.
         options: Data,
         /// What is known.
         context: Data,
         /// Notes of people.
-        notes: Text,
+        notes: Notes,
         /// The judge's own last word.
         own: Data,
         /// The others' last words.
         others: Data,
         /// Whether the lens must be kept.
-        stance_rule: Text,
+        stance_rule: Word,
     }
 );
 
@@ -72,9 +72,9 @@ prompt!(
     /// Asks for options.
     Draft, "decide/draft.md" {
         /// The drafter's role text.
-        brief: Text,
+        brief: Part,
         /// What is decided.
-        question: Text,
+        question: Data,
         /// What is known.
         context: Data,
     }
@@ -192,12 +192,12 @@ impl Case {
     /// The blind question to one judge.
     pub fn recommend(&self, debate: &Debate, judge: &Agent, notes: &str) -> Ask<Recommendation> {
         let prompt = Recommend {
-            stance: &judge.stance,
+            stance: judge.stance_word(),
             brief: &judge.brief,
             question: &self.input.question,
             options: &self.options_text,
             context: context_of(debate),
-            notes: &notes_text(notes),
+            notes,
         }
         .render(debate.fence());
         let ids = self.ids.clone();
@@ -215,19 +215,19 @@ impl Case {
         let Hall { ledger, topology } = hall;
         let others = ledger.others_for(&judge.name, topology, debate.agents(), debate.started().seed, round);
         let prompt = Challenge {
-            stance: &judge.stance,
+            stance: judge.stance_word(),
             brief: &judge.brief,
             question: &self.input.question,
             options: &self.options_text,
             context: context_of(debate),
-            notes: &notes_text(notes),
+            notes,
             own: &ledger.own_words(&judge.name),
             others: &others_text(&others),
-            stance_rule: if self.config.require_stance_maintenance {
+            stance_rule: Word::from(if self.config.require_stance_maintenance {
                 "Keep your lens: whatever you recommend, argue it from your own stance."
             } else {
                 "You may leave your stance if the case demands it."
-            },
+            }),
         }
         .render(debate.fence());
         let ids = self.ids.clone();

@@ -13,7 +13,6 @@ use crate::{
     debate::{Ask, Debate},
     error::Halt,
     event::Verdict,
-    formats::question::notes_text,
     moves::{judge::Order, quotes::Source},
     prompt,
     prompt::Template,
@@ -30,7 +29,7 @@ prompt!(
         /// The idea.
         context: Data,
         /// The evaluator's role text.
-        brief: Text,
+        brief: Part,
         /// What to score.
         categories: Data,
     }
@@ -44,9 +43,9 @@ prompt!(
         /// The idea.
         context: Data,
         /// The side's role text.
-        brief: Text,
+        brief: Part,
         /// Notes of people.
-        notes: Text,
+        notes: Notes,
         /// The topic.
         topic: Data,
         /// What the side stands for.
@@ -58,7 +57,7 @@ prompt!(
         /// What a red team said.
         challenges: Data,
         /// Arguments at most.
-        most: Text,
+        most: Word,
     }
 );
 
@@ -70,9 +69,9 @@ prompt!(
         /// The idea.
         context: Data,
         /// The side's role text.
-        brief: Text,
+        brief: Part,
         /// Notes of people.
-        notes: Text,
+        notes: Notes,
         /// The topic.
         topic: Data,
         /// What the side stands for.
@@ -94,7 +93,7 @@ prompt!(
         /// The idea.
         context: Data,
         /// The arbiter's role text.
-        brief: Text,
+        brief: Part,
         /// The topic.
         topic: Data,
         /// What the side shown first stands for.
@@ -173,14 +172,14 @@ impl Case {
             question: &self.input.title,
             context: idea_of(debate),
             brief: &agent.brief,
-            notes: &notes_text(notes),
+            notes,
             topic: &round.topic,
             position: round.position(side),
             opposite: round.position(1 - side),
             evaluation,
             // The red team's findings are the challenger's material; the advocate will hear what comes of them.
             challenges: &if side == 1 { challenges_text(&self.input.challenges, &round.target_category) } else { NOTHING.to_owned() },
-            most: &most.to_string(),
+            most: most.into(),
         }
         .render(debate.fence());
         Ask { prompt, schema: Schema::of::<Arguments>(), check: Box::new(move |reply: &mut Arguments| reply.check(most)) }
@@ -193,7 +192,7 @@ impl Case {
             question: &self.input.title,
             context: idea_of(debate),
             brief: &agent.brief,
-            notes: &notes_text(notes),
+            notes,
             topic: &heard.topic,
             position: heard.position(side),
             opposite: heard.position(1 - side),

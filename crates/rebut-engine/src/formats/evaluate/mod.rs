@@ -23,7 +23,7 @@ use crate::{
         judge::{in_both_orders, judged_own_family},
     },
     outcome::{Absence, Ending, LimitMet, Outcome},
-    prompt::Template,
+    prompt::PromptFile,
     reply::Schema,
 };
 use asking::Case;
@@ -41,11 +41,11 @@ pub const FORMAT: Format = Format {
     about: "An advocate and a challenger argue about an idea topic by topic; an arbiter judges, and scores move by that.",
     preset: include_str!("../../../presets/evaluate.toml"),
     prompts: &[
-        (asking::Score::FILE, asking::Score::SOURCE),
-        (asking::Argue::FILE, asking::Argue::SOURCE),
-        (asking::Reply::FILE, asking::Reply::SOURCE),
-        (asking::Judge::FILE, asking::Judge::SOURCE),
-        (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE),
+        PromptFile::of::<asking::Score>(),
+        PromptFile::of::<asking::Argue>(),
+        PromptFile::of::<asking::Reply>(),
+        PromptFile::of::<asking::Judge>(),
+        PromptFile::of::<crate::turn::Clarify>(),
     ],
     replies: || vec![Schema::of::<CategoryScores>(), Schema::of::<Arguments>(), Schema::of::<Answers>(), Schema::of::<Judgement>()],
     check,

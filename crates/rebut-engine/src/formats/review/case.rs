@@ -9,10 +9,9 @@ use crate::{
     debate::{Ask, Debate},
     error::Halt,
     facts::Conflict,
-    formats::question::notes_text,
     moves::judge::Order,
     prompt,
-    prompt::Template,
+    prompt::{Template, Word},
     reply::Schema,
 };
 use schemars::JsonSchema;
@@ -24,21 +23,21 @@ prompt!(
     /// What a reviewer reads.
     Review, "review/review.md" {
         /// Its attitude.
-        stance: Text,
+        stance: Word,
         /// Its role text.
-        brief: Text,
+        brief: Part,
         /// What the text is called.
         title: Data,
         /// What kind of text it is, in words.
-        what: Text,
+        what: Word,
         /// The text.
         text: Data,
         /// Notes of people.
-        notes: Text,
+        notes: Notes,
         /// The kinds of operations, one a line.
-        kinds: Text,
+        kinds: Word,
         /// How many operations at most.
-        most: Text,
+        most: Word,
     }
 );
 
@@ -46,7 +45,7 @@ prompt!(
     /// What the editor reads.
     Edit, "review/edit.md" {
         /// The editor's role text.
-        brief: Text,
+        brief: Part,
         /// What the text is called.
         title: Data,
         /// The text.
@@ -60,9 +59,9 @@ prompt!(
     /// What a side of a pair reads first.
     Argue, "review/argue.md" {
         /// Its attitude.
-        stance: Text,
+        stance: Word,
         /// Its role text.
-        brief: Text,
+        brief: Part,
         /// The text.
         text: Data,
         /// What the two cannot agree on.
@@ -72,7 +71,7 @@ prompt!(
         /// The other's operation.
         other: Data,
         /// Notes of people.
-        notes: Text,
+        notes: Notes,
     }
 );
 
@@ -80,9 +79,9 @@ prompt!(
     /// What a side of a pair reads when the other has argued.
     Rebut, "review/rebut.md" {
         /// Its attitude.
-        stance: Text,
+        stance: Word,
         /// Its role text.
-        brief: Text,
+        brief: Part,
         /// The text.
         text: Data,
         /// What the two cannot agree on.
@@ -92,7 +91,7 @@ prompt!(
         /// The other's operation and argument.
         other: Data,
         /// Notes of people.
-        notes: Text,
+        notes: Notes,
     }
 );
 
@@ -100,7 +99,7 @@ prompt!(
     /// What the judge reads.
     Judge, "review/judge.md" {
         /// The judge's role text.
-        brief: Text,
+        brief: Part,
         /// The text.
         text: Data,
         /// What the two cannot agree on.
@@ -266,17 +265,17 @@ impl Case {
 
     /// The blind question to a reviewer.
     pub fn critique(&self, debate: &Debate, reviewer: &Agent, notes: &str) -> Ask<Critique> {
-        let kinds: String = KINDS.iter().map(|row| format!("  - {}: {}\n", row.name, row.about)).collect();
+        let kinds = KINDS.iter().enumerate().flat_map(|(at, row)| [if at == 0 { "  - " } else { "\n  - " }, row.name, ": ", row.about]);
         let most = self.config.max_operations;
         let prompt = Review {
-            stance: &reviewer.stance,
+            stance: reviewer.stance_word(),
             brief: &reviewer.brief,
             title: &self.input.title,
-            what: self.what(),
+            what: self.what().into(),
             text: &self.input.text,
-            notes: &notes_text(notes),
-            kinds: kinds.trim_end(),
-            most: &most.to_string(),
+            notes,
+            kinds: Word::all(kinds.map(Word::from)),
+            most: most.into(),
         }
         .render(debate.fence());
         Ask { prompt, schema: Schema::of::<Critique>(), check: Box::new(move |critique: &mut Critique| critique.check(most)) }
@@ -297,13 +296,13 @@ impl Case {
     /// The question to a side: argue for your operation.
     pub fn argue(&self, debate: &Debate, side: &Agent, conflict: &Conflict, [own, other]: [&Operation; 2], notes: &str) -> Ask<Argument> {
         let prompt = Argue {
-            stance: &side.stance,
+            stance: side.stance_word(),
             brief: &side.brief,
             text: &self.input.text,
             conflict: &conflict.description,
             own: &operation_text(own),
             other: &operation_text(other),
-            notes: &notes_text(notes),
+            notes,
         }
         .render(debate.fence());
         Ask { prompt, schema: Schema::of::<Argument>(), check: Box::new(Argument::check) }
@@ -312,13 +311,13 @@ impl Case {
     /// The question to a side: answer the other.
     pub fn rebut(&self, debate: &Debate, side: &Agent, conflict: &Conflict, [own, other]: [&Spoken<'_>; 2], notes: &str) -> Ask<Rebuttal> {
         let prompt = Rebut {
-            stance: &side.stance,
+            stance: side.stance_word(),
             brief: &side.brief,
             text: &self.input.text,
             conflict: &conflict.description,
             own: &spoken_text(own),
             other: &spoken_text(other),
-            notes: &notes_text(notes),
+            notes,
         }
         .render(debate.fence());
         Ask { prompt, schema: Schema::of::<Rebuttal>(), check: Box::new(Rebuttal::check) }

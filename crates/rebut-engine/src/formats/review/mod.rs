@@ -26,7 +26,7 @@ use crate::{
     facts::{ConflictsFound, MergeRecorded},
     formats::{Foreseen, Format, Reading, Run, patience::limits_by},
     outcome::{Ending, LimitMet, Outcome},
-    prompt::Template,
+    prompt::PromptFile,
     reply::Schema,
 };
 use case::only;
@@ -43,12 +43,12 @@ pub const FORMAT: Format = Format {
     about: "Reviewers propose operations on a text; contradictions are merged by priority, and an editor applies what stands.",
     preset: include_str!("../../../presets/review.toml"),
     prompts: &[
-        (case::Review::FILE, case::Review::SOURCE),
-        (case::Edit::FILE, case::Edit::SOURCE),
-        (case::Argue::FILE, case::Argue::SOURCE),
-        (case::Rebut::FILE, case::Rebut::SOURCE),
-        (case::Judge::FILE, case::Judge::SOURCE),
-        (crate::turn::Clarify::FILE, crate::turn::Clarify::SOURCE),
+        PromptFile::of::<case::Review>(),
+        PromptFile::of::<case::Edit>(),
+        PromptFile::of::<case::Argue>(),
+        PromptFile::of::<case::Rebut>(),
+        PromptFile::of::<case::Judge>(),
+        PromptFile::of::<crate::turn::Clarify>(),
     ],
     replies: || {
         vec![

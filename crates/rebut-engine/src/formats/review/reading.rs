@@ -194,7 +194,7 @@ fn proposed(view: &View) -> usize {
 pub fn transcript(view: &View) -> String {
     let mut text = String::new();
     let Some(started) = &view.started else { return text };
-    write_panel(&mut text, &started.agents, |agent| agent.stance.to_string());
+    write_panel(&mut text, &started.agents, |agent| for_markdown(&agent.stance));
     let Some(result) = ReviewResult::of(view) else {
         write_open(&mut text, view);
         return text;
@@ -213,7 +213,7 @@ fn write_open(text: &mut String, view: &View) {
         for agent in &round.agents {
             let missing = round.absent.iter().find(|absence| *absence.agent == **agent);
             let word = missing.map_or_else(|| "answered".to_owned(), |absence| format!("missing: {}", absence.reason));
-            let _ = writeln!(text, "- {agent} {word}");
+            let _ = writeln!(text, "- {} {word}", for_markdown(agent));
         }
     }
     for line in facts_so_far(view) {
@@ -230,7 +230,7 @@ fn write_end(text: &mut String, view: &View) {
 
 fn write_reviews(text: &mut String, result: &ReviewResult) {
     for reviewer in &result.reviewers {
-        let _ = writeln!(text, "\n## {} reviews\n\n{}", reviewer.name, for_markdown(&reviewer.summary));
+        let _ = writeln!(text, "\n## {} reviews\n\n{}", for_markdown(&reviewer.name), for_markdown(&reviewer.summary));
         text.push_str(if reviewer.operations > 0 { "\n" } else { "" });
         for operation in result.operations.iter().filter(|operation| *operation.by == *reviewer.name) {
             write_operation(text, operation);
@@ -271,7 +271,7 @@ fn write_conflicts(text: &mut String, result: &ReviewResult) {
 }
 
 fn write_merge(text: &mut String, result: &ReviewResult) {
-    let _ = writeln!(text, "\n## Merged\n\nOrder: {}", result.order.join(" > "));
+    let _ = writeln!(text, "\n## Merged\n\nOrder: {}", for_markdown(&result.order.join(" > ")));
     text.push_str(if result.operations.is_empty() { "" } else { "\n" });
     for merged in &result.merged {
         let Operation { id, kind, severity, target, .. } = &merged.operation;
@@ -290,7 +290,7 @@ fn write_merge(text: &mut String, result: &ReviewResult) {
     let editing = &result.editing;
     match &result.edited {
         Some(edited) => {
-            let _ = writeln!(text, "\n## Edited\n\nApplied: {}\n", editing.applied.join(", "));
+            let _ = writeln!(text, "\n## Edited\n\nApplied: {}\n", for_markdown(&editing.applied.join(", ")));
             for left in &editing.not_applied {
                 let _ = writeln!(text, "- not applied `{}`: {}", left.operation, for_markdown(&left.reason));
             }
@@ -305,7 +305,7 @@ fn write_merge(text: &mut String, result: &ReviewResult) {
 
 fn write_debate(text: &mut String, view: &View, result: &ReviewResult) {
     let Some(debate) = &result.debate else {
-        let _ = writeln!(text, "\nNo debate: {}.", result.no_debate);
+        let _ = writeln!(text, "\nNo debate: {}.", for_markdown(&result.no_debate));
         return;
     };
     text.push_str("\n## Debate\n\nIt is logged only; nothing above depends on it.\n");
@@ -329,12 +329,12 @@ fn write_pair(text: &mut String, view: &View, conflict: &Conflict) {
     let mut spoken = String::new();
     for agent in sides_heard(view, "argue", conflict) {
         if let Some(said) = said::<Argument>(view, &turn_name("argue", conflict, agent)) {
-            let _ = writeln!(spoken, "- {agent} argues: {}", for_markdown(&said.argument));
+            let _ = writeln!(spoken, "- {} argues: {}", for_markdown(agent), for_markdown(&said.argument));
         }
     }
     for agent in sides_heard(view, "rebut", conflict) {
         if let Some(said) = said::<Rebuttal>(view, &turn_name("rebut", conflict, agent)) {
-            let _ = writeln!(spoken, "- {agent} answers: {}", for_markdown(&said.rebuttal));
+            let _ = writeln!(spoken, "- {} answers: {}", for_markdown(agent), for_markdown(&said.rebuttal));
         }
     }
     if spoken.is_empty() {

@@ -16,10 +16,9 @@ use crate::{
     debate::{Ask, Debate},
     error::Halt,
     event::ClaimId,
-    formats::question::notes_text,
     moves::{clarify::Clarification, contrast::Difference, reflect},
     prompt,
-    prompt::Template,
+    prompt::{Template, Word},
     reply::Schema,
 };
 use std::fmt::Write;
@@ -29,16 +28,18 @@ macro_rules! solve_prompt {
         prompt!(
             $(#[$doc])*
             $name, $file {
-                /// The task, its language and how tests are written.
-                question: Text,
+                /// The task.
+                question: Data,
+                /// Its language and how tests are written.
+                form: Word,
                 /// Given tests, context, clarifications, lessons.
                 context: Data,
                 /// The agent's role.
-                brief: Text,
+                brief: Part,
                 /// Notes of people.
-                notes: Text,
+                notes: Notes,
                 /// How the phases before went.
-                so_far: Text,
+                so_far: Data,
                 $($(#[$hole_doc])* $hole: $kind),*
             }
         );
@@ -58,7 +59,7 @@ solve_prompt!(
 solve_prompt!(
     /// Asks for a plan.
     MakePlan, "solve/plan.md" { /// For whom.
-    scope: Text }
+    scope: Word }
 );
 solve_prompt!(
     /// Asks for code and tests.
@@ -164,6 +165,7 @@ pub struct Case {
     /// How the phases before went, for the next.
     pub so_far: String,
     question: String,
+    form: Word,
     known: String,
 }
 
@@ -171,10 +173,11 @@ macro_rules! ask {
     ($case:ident, $debate:ident, $agent:ident, $notes:expr, $template:ident { $($hole:ident: $value:expr),* $(,)? }, $reply:ty, $check:expr) => {{
         let prompt = $template {
             question: &$case.question,
+            form: $case.form.clone(),
             context: &$case.known,
             brief: &$agent.brief,
-            notes: &notes_text($notes),
-            so_far: &$case.so_far,
+            notes: $notes,
+            so_far: or_none(&$case.so_far),
             $($hole: $value),*
         };
         Ask { prompt: prompt.render($debate.fence()), schema: Schema::of::<$reply>(), check: Box::new($check) }
@@ -188,9 +191,9 @@ impl Case {
         let input = Input::parse(&started.input).map_err(Halt::Broken)?;
         let config = Config::parse(&started.config).map_err(Halt::Broken)?;
         let seats = Seats::of(&started.agents).ok_or_else(|| Halt::Broken("nobody takes part".to_owned()))?;
-        let question = question(&input);
+        let (question, form) = (question(&input), form(&input));
         let known = known(&input, &[]);
-        Ok(Self { input, config, seats, plan: NONE.to_owned(), so_far: String::new(), question, known })
+        Ok(Self { input, config, seats, plan: NONE.to_owned(), so_far: String::new(), question, form, known })
     }
 
     /// From now on everybody knows what was clarified.
@@ -216,7 +219,7 @@ impl Case {
     /// A plan; for everybody, or for the agent itself.
     pub fn make_plan(&self, debate: &Debate, agent: &Agent, notes: &str, for_all: bool) -> Ask<Planned> {
         let scope = if for_all { "Plan for everybody who writes code." } else { "Plan how you yourself would write the code." };
-        ask!(self, debate, agent, notes, MakePlan { scope: scope }, Planned, Planned::check)
+        ask!(self, debate, agent, notes, MakePlan { scope: scope.into() }, Planned, Planned::check)
     }
 
     /// Code with tests of its own; `before` is the last version.
@@ -374,14 +377,20 @@ fn attack_text(attack: &Attack) -> String {
 
 /// The task in the words of a prompt.
 fn question(input: &Input) -> String {
-    let mut text = format!("{}\n\nLanguage: {}. The code is one file.", input.task.trim(), input.language);
+    let mut text = input.task.trim().to_owned();
     if !input.entry_point.trim().is_empty() {
-        let _ = write!(text, " Tests call `{}`.", on_one_line(&input.entry_point));
-    }
-    if let Some((_, hint)) = TEST_HINTS.iter().find(|(language, _)| *language == input.language) {
-        let _ = write!(text, "\nWhere you write tests: {hint}.");
+        let _ = write!(text, "\n\nTests call `{}`.", on_one_line(&input.entry_point));
     }
     text
+}
+
+/// The form of the code and of tests, in the engine's own words.
+fn form(input: &Input) -> Word {
+    let mut words = vec!["Language: ".into(), Word::name(&input.language, 32), ". The code is one file.".into()];
+    if let Some((_, hint)) = TEST_HINTS.iter().find(|(language, _)| *language == input.language) {
+        words.extend(["\nWhere you write tests: ", hint, "."].map(Word::from));
+    }
+    Word::all(words)
 }
 
 /// What is known besides the task. Of the hidden tests not a word.

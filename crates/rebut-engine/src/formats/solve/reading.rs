@@ -169,7 +169,7 @@ fn lines_so_far(view: &View) -> Vec<String> {
 fn transcript(view: &View) -> String {
     let mut text = String::new();
     let Some(started) = &view.started else { return text };
-    write_panel(&mut text, &started.agents, |agent| agent.stance.to_string());
+    write_panel(&mut text, &started.agents, |agent| for_markdown(&agent.stance));
     let Some(result) = result_of(view) else {
         write_so_far(&mut text, view);
         return text;
