@@ -1,0 +1,7 @@
+# The whole clone belongs to another user, with programs of its own.
+repository
+program trap
+git config core.fsmonitor "$CLONE/trap"
+git config core.worktree ../../..
+rm -f "$HOME/started-by-the-clone"
+of_another_user "$CLONE"
