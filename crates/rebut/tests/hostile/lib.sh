@@ -21,6 +21,18 @@ repository() {
     printf 'echo two\n' >app.sh
 }
 
+# Commits files with the names of private ones: where the working tree is elsewhere, those are the change.
+names_of_private_files() {
+    mkdir -p private projects/neighbour
+    for name in .bashrc .gitconfig private/diary.md projects/neighbour/notes.md diary.md; do
+        printf 'x\n' >"$name"
+    done
+    git add -A
+    git commit -q -m names
+    rm -rf .bashrc .gitconfig private projects diary.md
+    printf 'echo three\n' >app.sh
+}
+
 # The user's own repository elsewhere in the home: a commit with a canary, and a branch.
 private_repository() (
     mkdir -p "$HOME/private/repo"

@@ -106,13 +106,17 @@ async fn meet_one(repository: &Path, row: Option<&str>) -> Vec<String> {
     let provider = server.base_url().replace("127.0.0.1", "localhost");
     let host = ForeignHost::start();
     let stage = Stage::new(repository, row, &provider);
-    let notes = stage.make(&host, &provider);
     let name = row.map_or_else(|| name_of(repository), |row| format!("{} [{row}]", name_of(repository)));
+    let notes = match stage.make(&host, &provider) {
+        Ok(notes) => notes,
+        Err(why) => return vec![format!("{name} · {why}")],
+    };
     if let Some(why) = &notes.not_here {
         println!("{name}: not applicable here: {}", why.trim_end());
         return Vec::new();
     }
-    let mut met = Met { stage: &stage, notes: &notes, server: &server, host: &host, before: stage.snapshot(), asked: 0, broken: Vec::new() };
+    let mut met =
+        Met { stage: &stage, notes: &notes, server: &server, host: &host, before: stage.snapshot(), asked: 0, broken: Vec::new() };
     // make.sh may have tried its own traps.
     host.visitors();
     met.asked = server.seen().len();

@@ -3,7 +3,7 @@ repository
 escapes=$(printf '\033]0;owned\007\033[2J')
 printf 'x\n' >"$escapes"
 printf 'x\n' >"new
-+++ b/.bashrc"
++++ b"
 printf 'x\n' >--output=owned
 printf 'x\n' >':(top)'
 mkdir -p -- "-rf"

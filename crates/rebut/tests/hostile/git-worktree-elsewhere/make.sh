@@ -1,5 +1,6 @@
 # An unpacked archive whose repository says that its working tree is the home: the change holds the user's files.
 repository
+names_of_private_files
 case "$ROW" in
 config) git config core.worktree ../../.. ;;
 absolute) git config core.worktree "$HOME" ;;

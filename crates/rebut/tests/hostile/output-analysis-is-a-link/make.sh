@@ -7,7 +7,7 @@ folder) ln -s ../../../private idea/analysis ;;
 nothing) ln -s ../../../private/new idea/analysis ;;
 files)
     mkdir idea/analysis
-    for name in evaluation.json evaluation.md result.json scores.json report.md transcript.md index.md; do
+    for name in debate.json debate.md; do
         ln -s ../../../../.bashrc "idea/analysis/$name"
     done
     may_write idea/analysis

@@ -1,12 +1,11 @@
 # The folder that a user has results written into is there already, with links to the user's files in it.
 repository
-mkdir -p out feature/debates feature/judges
+mkdir -p out feature/sadd
 for name in audit.ndjson app.merged.sh app.merged.md app.diff result.json; do
     ln -s ../../../.bashrc "out/$name"
 done
-for name in debate-question-risk.md debate-question-value.md debate-question-effort.md; do
-    ln -s ../../../../.bashrc "feature/debates/$name"
-    ln -s ../../../../.bashrc "feature/judges/$name"
+for name in risk value effort; do
+    ln -s ../../../../.bashrc "feature/sadd/debate-offline-$name.md"
 done
 may_write out
 may_write feature

@@ -1,4 +1,4 @@
-# A role is a device that never ends.
+# A role is a device from which bytes come without end.
 [ "$(id -u)" = 0 ] || not_here "only root can make a device"
 repository
 mkdir -p .rebut/roles

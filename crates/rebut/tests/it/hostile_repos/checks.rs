@@ -29,7 +29,8 @@ pub fn ended(ran: &Ran) -> Option<String> {
 pub fn printed(ran: &Ran, notes: &Notes) -> Vec<String> {
     let mut found: Vec<String> = canaries_in(&ran.printed).map(|what| format!("prints {what}")).collect();
     found.extend(notes.never.iter().filter(|word| ran.printed.contains(word.as_str())).map(|word| format!("prints `{word}`")));
-    let obeyed = ran.printed.chars().find(|c| matches!(c, '\u{0}'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}'));
+    let obeyed =
+        ran.printed.chars().find(|c| matches!(c, '\u{0}'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}'));
     found.extend(obeyed.map(|c| format!("prints {c:?}, which a terminal obeys")));
     found
 }

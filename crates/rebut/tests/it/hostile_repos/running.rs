@@ -42,7 +42,11 @@ pub const USUAL: &[(&str, &[&str], Said)] = &[
     // As the project would have it.
     ("question", &["Redis or Memcached for sessions?"], Said::Nothing),
     // With the user's own model: this must work.
-    ("own-question", &["decide", "Offline?", "-O", "A=Yes", "-O", "B=No", "-m", "mine:small", "--judges", "risk,value,effort"], Said::Nothing),
+    (
+        "own-question",
+        &["decide", "Offline?", "-O", "A=Yes", "-O", "B=No", "-m", "mine:small", "--judges", "risk,value,effort"],
+        Said::Nothing,
+    ),
     ("review", &["review", "--diff", "HEAD", "-m", "mine:small", "--no-edit"], Said::Nothing),
     ("stopped", &["decide", "Offline?", "-O", "A=Yes", "-O", "B=No", "-m", "mine:small", "--max-calls", "1"], Said::Nothing),
     ("resume", &["resume", "last", "--max-calls", "50"], Said::Nothing),

@@ -91,6 +91,7 @@ fn a_snapshot_sees_every_change_and_no_other() {
     std::os::unix::fs::symlink("other", at("link")).expect("a link");
     fs::write(at("new"), "").expect("a file");
     fs::set_permissions(at("same"), fs::Permissions::from_mode(0o600)).expect("a mode");
-    let expected = [("gone", "was removed"), ("link", "was changed"), ("new", "was made"), ("other", "was changed"), ("same", "was changed")];
+    let expected =
+        [("gone", "was removed"), ("link", "was changed"), ("new", "was made"), ("other", "was changed"), ("same", "was changed")];
     assert_eq!(before.changes_to(&look()), expected.map(|(name, what)| (at(name), what)));
 }

@@ -73,7 +73,7 @@ impl Stage {
             fs::create_dir(stage.dir.path().join(name)).expect("a folder");
         }
         fs::set_permissions(stage.shared(), fs::Permissions::from_mode(0o1777)).expect("a mode");
-        for name in [".local/share/rebut", "private", "projects/clone"] {
+        for name in [".local/share/rebut", ".local/state/rebut", "private", "projects/clone"] {
             fs::create_dir_all(stage.home().join(name)).expect("a folder");
         }
         for (name, text) in home_files(provider) {
@@ -109,8 +109,8 @@ impl Stage {
         self.home().join(".local/share/rebut")
     }
 
-    /// Runs make.sh, and gives what it says.
-    pub fn make(&self, host: &ForeignHost, provider: &str) -> Notes {
+    /// Runs make.sh, and gives what it says, or why it failed.
+    pub fn make(&self, host: &ForeignHost, provider: &str) -> Result<Notes, String> {
         let notes = self.dir.path().join("notes");
         let mut command = Command::new("sh");
         let script = r#". "$LIB"; . "$CASE/make.sh""#;
@@ -122,13 +122,15 @@ impl Stage {
         command.env("REBUT", super::binary()).env("EXAMPLES", super::examples()).env("ROW", self.row.as_deref().unwrap_or_default());
         command.env("CANARY_DENIED", DENIED).env("CANARY_REPOSITORY", REPOSITORY).env("GIT_CONFIG_NOSYSTEM", "1");
         let made = command.output().expect("a shell");
-        assert!(made.status.success(), "{}: make.sh fails:\n{}", self.case.display(), String::from_utf8_lossy(&made.stderr));
-        Notes::read(&notes)
+        if !made.status.success() {
+            return Err(format!("make.sh fails: {}", String::from_utf8_lossy(&made.stderr).trim_end()));
+        }
+        Ok(Notes::read(&notes))
     }
 
     /// Everything of the user's but rebut's own data.
     pub fn snapshot(&self) -> (Snapshot, Snapshot) {
-        (Snapshot::of(&self.home(), &[self.data()]), Snapshot::of(&self.shared(), &[]))
+        (Snapshot::of(&self.home(), &[self.data(), self.home().join(".local/state/rebut")]), Snapshot::of(&self.shared(), &[]))
     }
 
     /// A path for people.
@@ -202,7 +204,8 @@ fn home_files(provider: &str) -> Vec<(&'static str, String)> {
 /// The user's own settings: a provider with a key and a secret header, a gateway to another, a usual panel, hooks that are on.
 fn user_config(provider: &str) -> String {
     let gateway = provider.replace("/v1", "/gateway/v1");
-    let nobody = ["ollama", "lmstudio", "llamacpp", "vllm"].map(|name| format!("[providers.{name}]\nbase_url = \"http://127.0.0.1:9/v1\"\n"));
+    let nobody =
+        ["ollama", "lmstudio", "llamacpp", "vllm"].map(|name| format!("[providers.{name}]\nbase_url = \"http://127.0.0.1:9/v1\"\n"));
     let members = ["risk", "value", "effort"].map(|role| format!("[[panels.usual.members]]\nrole = \"{role}\"\nmodel = \"mine:small\"\n"));
     format!(
         "[defaults]\npanel = \"usual\"\n[providers.mine]\nbase_url = \"{provider}\"\nkey_env = \"MY_KEY\"\n\

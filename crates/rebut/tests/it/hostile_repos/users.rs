@@ -20,6 +20,10 @@ pub fn as_ordinary_user(test: &str) {
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("a folder for all");
     let copy = |from: &Path, name: &str| {
         let to = folder.path().join(name);
+        // By another name where that goes: programs with their symbols are large.
+        if fs::hard_link(from, &to).is_ok() {
+            return to;
+        }
         let copied = Command::new("cp").arg("-R").arg(from).arg(&to).status().expect("cp");
         assert!(copied.success(), "{} could not be copied", from.display());
         let opened = Command::new("chmod").args(["-R", "a+rX"]).arg(&to).status().expect("chmod");
