@@ -18,6 +18,8 @@ mod gates;
 mod git;
 mod hook;
 mod hostile;
+#[cfg(target_os = "linux")]
+mod hostile_repos;
 mod later;
 mod learning;
 #[cfg(target_os = "linux")]
