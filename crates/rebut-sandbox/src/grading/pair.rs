@@ -102,8 +102,13 @@ impl Pair {
         self.code.ended.as_ref()
     }
 
-    /// How the tests' process ended, once it was lost and that is known.
-    pub(super) fn tests_end(&self) -> Option<&End> {
+    /// How the tests' process ended, after it was lost. A busy machine may take its time to tell.
+    pub(super) async fn tests_end(&mut self, deadline: Instant) -> Option<&End> {
+        if self.tests.ended.is_none()
+            && let Ok(ended) = timeout_at(deadline, &mut self.tests.ending).await
+        {
+            self.tests.ended = Some(ended.end);
+        }
         self.tests.ended.as_ref()
     }
 

@@ -74,7 +74,8 @@ async fn listen(pair: &mut Pair, nonce: &str, deadline: Instant) -> (TestVerdict
             Happened::Late => return (TestVerdict::Timeout, "it did not end in time".to_owned()),
             Happened::CodeLost(why) => return lost(pair.code_end(), &format!("the process of the code was lost: {}", first_line(&why))),
             Happened::TestsLost(why) => {
-                return match (said, pair.tests_end()) {
+                let until = if said.is_some() { deadline } else { Instant::now() };
+                return match (said, pair.tests_end(until).await) {
                     (Some(verdict), Some(End::Exited(0))) => (verdict, String::new()),
                     (_, end) => lost(end, &format!("it did not come to the end of the test: {}", first_line(&why))),
                 };

@@ -22,8 +22,11 @@ use std::collections::BTreeSet;
 pub(in super::super) fn plan(job: &Job, tests: &Tests, tools: &Toolchain) -> Result<Plan, String> {
     let text = open(&tests.text);
     let found = find(&text);
-    let words: BTreeSet<&str> = tokens(&tests.text, Dialect::Rust).iter().map(|word| word.text).collect();
-    let layout = Layout { text: &text, found: &found, inside: tests.text.contains("super::") && !words.contains("solution"), tools };
+    let all = tokens(&tests.text, Dialect::Rust);
+    let words: BTreeSet<&str> = all.iter().map(|word| word.text).collect();
+    // `super` of a module in a file that uses the code as a library is that file.
+    let is_user = all.windows(3).any(|three| three.iter().map(|word| word.text).eq(["solution", ":", ":"]));
+    let layout = Layout { text: &text, found: &found, inside: tests.text.contains("super::") && !is_user, tools };
     let shared = check_words(&job.code, &words).map(|()| Box::new(layout.shared(&job.code)));
     match layout.apart(&job.code, &words) {
         Some((plan, worker)) => Ok(Plan { worker: Some(Worker { otherwise: shared, ..worker }), ..plan }),

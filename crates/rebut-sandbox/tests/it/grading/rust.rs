@@ -52,7 +52,7 @@ async fn no_rust_forgery_passes() {
     let is_right = |ran: &Ran, expected: &[TestVerdict]| {
         ran.passed() == 0 && !ran.all_passed() && (ran.distrust.is_some() || verdicts(ran) == expected)
     };
-    let wrong = wrong(&cases, 5, is_right).await;
+    let wrong = wrong(&cases, 10, is_right).await;
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
