@@ -1,7 +1,7 @@
 //! The texts made of a surface: what stands for the code beside its tests, and what answers behind the code.
 
 use super::{
-    surface::{Function, Given, Way},
+    surface::{Function, Way},
     types::Type,
 };
 use std::collections::BTreeSet;
@@ -83,8 +83,8 @@ pub(super) fn stubs(functions: &[Function], cpp: bool) -> String {
     let mut text = include(cpp).to_owned();
     for (number, function) in functions.iter().enumerate() {
         text.push_str(&format!("{} {{\n", head(function)));
-        for (at, given) in function.given.iter().enumerate().filter(|(_, given)| given.way == Way::Text && given.comes_back()) {
-            text.push_str(&format!("    long long rebutl{at} = {};\n", length(at, given)));
+        for (at, _) in function.given.iter().enumerate().filter(|(_, given)| given.way == Way::Text && given.comes_back()) {
+            text.push_str(&format!("    long long rebutl{at} = {};\n", length(at)));
         }
         text.push_str(&format!("    rebut_begin({number}u);\n"));
         for (at, given) in function.given.iter().enumerate() {
@@ -120,7 +120,7 @@ pub(super) fn stubs(functions: &[Function], cpp: bool) -> String {
     text
 }
 
-fn length(at: usize, _: &Given) -> String {
+fn length(at: usize) -> String {
     format!("rebut{at} ? (long long)__builtin_strlen(rebut{at}) : 0")
 }
 
@@ -144,7 +144,7 @@ fn answer(function: &Function, cpp: bool) -> String {
             (Way::Value, _) if cpp => format!("        {ty} rebut{at}{{}}; rebut_wire::take(rebut{at});\n"),
             (Way::Value, _) => format!("        {ty} rebut{at}; rebut_get(&rebut{at}, sizeof rebut{at});\n"),
             (Way::Text, _) => {
-                format!("        {ty} rebut{at} = ({ty})rebut_take_text();\n        long long rebutl{at} = {};\n", length(at, given))
+                format!("        {ty} rebut{at} = ({ty})rebut_take_text();\n        long long rebutl{at} = {};\n", length(at))
             }
             (Way::Many(_), _) => format!("        {ty} rebut{at} = ({ty})rebut_take_many(sizeof *rebut{at});\n"),
         });

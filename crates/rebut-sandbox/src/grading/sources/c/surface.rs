@@ -71,7 +71,7 @@ pub(super) fn surface(code: &str, tests: &str, cpp: bool) -> Option<Vec<Function
                         let function =
                             definition(&mut Cursor { words: head, at: 0, cpp }).filter(|function| may_declare(&function.name))?;
                         // Of several branches of `#if` the first is taken; the compiler finds out if it was another one.
-                        if cpp || found.iter().all(|other| other.name != function.name) {
+                        if found.iter().all(|other| other.name != function.name || cpp && other.given != function.given) {
                             found.push(function);
                         }
                     }
