@@ -56,8 +56,8 @@ fn run(words: &[String]) -> Result<(), String> {
 fn serve(mut stream: UnixStream, out: &Mutex<io::Stdout>) {
     let answered = receive(&mut stream).and_then(|call| {
         say(out, b'A', &call)?;
-        let mut answer = receive_frame(&mut io::stdin().lock())?;
-        send(&mut stream, &std::mem::take(&mut answer))
+        let answer = receive_frame(&mut io::stdin().lock())?;
+        send(&mut stream, &answer)
     });
     if let Err(error) = answered {
         // The stand-in sees that its stream is closed, and says so.

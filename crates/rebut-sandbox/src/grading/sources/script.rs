@@ -192,10 +192,9 @@ impl Script {
 
     /// Arithmetic looks into the values of variables, and what it finds there it runs. So only with numbers.
     fn arithmetic(&self, text: &str) -> Option<()> {
-        let names = text.split(|c| !is_name(c)).filter(|name| !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()));
+        let mut names = text.split(|c| !is_name(c)).filter(|name| !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()));
         let is_plain = !text.contains(['(', ')', '[', '`', '\'', '"', '{', '@', '\\']) && !text.contains("$$");
         let positional = text.split('$').skip(1).any(|rest| !rest.starts_with(|c: char| is_name(c) && !c.is_ascii_digit()));
-        let mut names = names;
         (is_plain && !positional && names.all(|name| !self.unsure.contains(name))).then_some(())
     }
 

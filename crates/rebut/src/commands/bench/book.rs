@@ -208,6 +208,7 @@ mod tests {
             why: String::new(),
             passed: 1,
             tests: 1,
+            shared_process: false,
             calls: 1,
             tokens: 2,
             cost: None,
