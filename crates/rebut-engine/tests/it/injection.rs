@@ -5,7 +5,7 @@ use rebut_engine::{
     formats::FORMATS,
     memory::MemoryStore,
     model::{Answer, Fault, Model, Request},
-    prompt::{Fence, Hole, Prompt},
+    prompt::{Fence, Hole, Prompt, Word},
     view::View,
 };
 use rebut_models::script::ScriptModel;
@@ -119,7 +119,10 @@ impl Model for Poisoner {
             let mut found = self.found.lock().expect("nobody panicked");
             match outside_of(prompt, &marker) {
                 Err(problem) => found.problems.push(format!("{turn}: {problem}")),
-                Ok(left) if left.contains("CANARY") => found.problems.push(format!("{turn}: it stands outside:\n{left}")),
+                // A stance is reduced to a name without spaces, and that may stand there.
+                Ok(left) if left.replace(Word::name(&canary(MARKER), 32).as_str(), "").contains("CANARY") => {
+                    found.problems.push(format!("{turn}: it stands outside:\n{left}"))
+                }
                 Ok(_) => found.held += usize::from(whole.contains("CANARY")),
             }
             found.held_in_system += usize::from(prompt.system.contains("CANARY"));
