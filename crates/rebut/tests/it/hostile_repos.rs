@@ -1,5 +1,5 @@
-//! Every hostile repository in `tests/hostile`, met by every command: nothing of the user's is read, written, deleted, sent or started, and the
-//! user's own question is answered all the same. Each folder's `make.sh` says in its first line what the attacker tries.
+//! Every hostile repository in `tests/hostile`, met by every command: nothing of the user's is read, written, deleted, sent or
+//! started, and the user's own question is answered all the same. Each folder's `make.sh` says in its first line what the attacker tries.
 
 mod checks;
 mod foreign_host;

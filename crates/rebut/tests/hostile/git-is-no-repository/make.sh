@@ -1,4 +1,4 @@
-# What is called `.git` is no repository: a pipe, an endless file, a loop.
+# What is called `.git` is no repository: a pipe, an endless file, a loop, a private file.
 printf 'echo two\n' >app.sh
 case "$ROW" in
 pipe) mkfifo .git ;;
@@ -7,16 +7,6 @@ loop) ln -s .git .git ;;
 text) printf 'gitdir: ../../.ssh/id_ed25519\n' >.git ;;
 key) ln -s ../../.ssh/id_ed25519 .git ;;
 home) printf 'gitdir: ../..\n' >.git ;;
-pipes) mkdir -p .git/objects .git/refs && mkfifo .git/HEAD .git/config ;;
-index)
-    repository
-    rm .git/index
-    mkfifo .git/index
-    ;;
-ignore)
-    repository
-    mkfifo .gitignore .gitattributes
-    ;;
 esac
 may_refuse
 only review hook-stop question

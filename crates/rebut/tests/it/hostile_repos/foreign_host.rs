@@ -54,8 +54,8 @@ impl ForeignHost {
         self.listening[0].port()
     }
 
-    /// Whoever connected since the last time, in the first bytes they sent. Connections are accepted in their order, so one of our own shows that
-    /// all earlier ones are noted.
+    /// Whoever connected since the last time, in the first bytes they sent. Connections are accepted in their order, so one of our
+    /// own shows that all earlier ones are noted.
     pub fn visitors(&self) -> Vec<String> {
         let own: Vec<TcpStream> = self.listening.iter().map(|address| TcpStream::connect(address).expect("a listener")).collect();
         let own: Vec<SocketAddr> = own.iter().map(|stream| stream.local_addr().expect("an address")).collect();

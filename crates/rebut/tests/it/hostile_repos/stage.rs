@@ -210,7 +210,8 @@ fn user_config(provider: &str) -> String {
     format!(
         "[defaults]\npanel = \"usual\"\n[providers.mine]\nbase_url = \"{provider}\"\nkey_env = \"MY_KEY\"\n\
          headers = {{ x-team-token = \"{OWN_HEADER}\" }}\n[providers.mine.prices]\nsmall = {{ input = 0.1, output = 0.1 }}\n\
-         dear = {{ input = 1000000.0, output = 1000000.0 }}\n[providers.openai]\nbase_url = \"{gateway}\"\n[context]\ndeny = [\"customer*\"]\n\
+         dear = {{ input = 1000000.0, output = 1000000.0 }}\n[providers.openai]\nbase_url = \"{gateway}\"\n\
+         [context]\ndeny = [\"customer*\"]\n\
          [hook]\nenabled = true\nmodel = \"mine:small\"\n[server]\nmodels = [\"mine:small\"]\n{}{}",
         nobody.concat(),
         members.concat()
