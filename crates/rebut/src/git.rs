@@ -6,12 +6,18 @@ mod top;
 mod untracked;
 pub mod worktree;
 
-use crate::{context::is_denied, error::CliError};
+use crate::{
+    beneath::{Folder, Kind},
+    context::is_denied,
+    error::CliError,
+};
 use rebut_engine::clean::on_one_line;
 use std::{
     ffi::{OsStr, OsString},
-    path::Path,
-    process::{Command, Output},
+    io::Read,
+    path::{Component, Path},
+    process::{Command, Output, Stdio},
+    time::{Duration, Instant},
 };
 
 /// A change to review.
@@ -28,6 +34,8 @@ pub const LAST_COMMIT: &str = "HEAD";
 
 /// Why most files are left out.
 const SECRETS: &str = "may hold secrets";
+/// Why some are.
+const SECOND_NAME: &str = "has a second name elsewhere (a hard link)";
 
 /// At most so much of a change is reviewed; more would not be read by anybody.
 const MOST_BYTES: usize = 512 * 1024;
@@ -46,6 +54,8 @@ const QUIET: &[&str] = &[
     "diff.external=",
     "-c",
     "core.quotePath=false",
+    "-c",
+    "diff.autoRefreshIndex=false",
 ];
 
 /// How every diff is asked for: by git alone, whole, from the top, and without a look into the working trees of submodules.
@@ -70,9 +80,9 @@ pub fn change_since(dir: &Path, base: &str, deny: &[String]) -> Result<Change, C
     }
     let top = top::top(dir)?;
     let commit = commit(dir, base)?;
-    let (taken, secret) = changed_files(dir, &commit, deny)?;
+    let (taken, left_out) = changed_files(dir, &top, &commit, deny)?;
     let text = if taken.is_empty() { String::new() } else { diff(dir, &commit, &taken)? };
-    let mut change = Change { text, left_out: secret.into_iter().map(|name| (name, SECRETS)).collect() };
+    let mut change = Change { text, left_out };
     if base == LAST_COMMIT {
         untracked::add(&mut change, &top, deny)?;
     }
@@ -93,13 +103,41 @@ fn commit(dir: &Path, base: &str) -> Result<String, CliError> {
     Err(CliError::usage(format!("git knows no commit `{base}` here")).hint("`git log` and `git branch -a` show what there is"))
 }
 
+/// A file that is left out, and why.
+type LeftOut = (String, &'static str);
+
 /// The names of the changed files: those that may be sent, and those that may not.
-fn changed_files(dir: &Path, commit: &str, deny: &[String]) -> Result<(Vec<OsString>, Vec<String>), CliError> {
+fn changed_files(dir: &Path, top: &Path, commit: &str, deny: &[String]) -> Result<(Vec<OsString>, Vec<LeftOut>), CliError> {
     let listed = git(dir, &[DIFF, &["--name-only", "-z", commit, "--"]].concat())?;
     let names = bytes_of("list the changed files", listed)?;
-    let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(name_of);
-    let (taken, left_out): (Vec<OsString>, Vec<OsString>) = names.partition(|name| !is_denied(Path::new(name), deny));
-    Ok((taken, left_out.iter().map(|name| on_one_line(&name.to_string_lossy())).collect()))
+    let (mut taken, mut left_out) = (Vec::new(), Vec::new());
+    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(name_of) {
+        match problem(top, &name, deny) {
+            None => taken.push(name),
+            Some(why) => left_out.push((on_one_line(&name.to_string_lossy()), why)),
+        }
+    }
+    Ok((taken, left_out))
+}
+
+/// Why a file is not sent, if it is not. The index of a repository can be forged, and name files outside of it.
+fn problem(top: &Path, name: &OsStr, deny: &[String]) -> Option<&'static str> {
+    let path = Path::new(name);
+    let is_plain = path.components().all(|part| matches!(part, Component::Normal(part) if !part.eq_ignore_ascii_case(".git")));
+    if !is_plain {
+        return Some("is not a file of this repository");
+    }
+    if is_denied(path, deny) {
+        return Some(SECRETS);
+    }
+    has_second_name(top, path).then_some(SECOND_NAME)
+}
+
+/// Whether a file has another name somewhere, which may be that of a private one. What is gone has none.
+fn has_second_name(top: &Path, path: &Path) -> bool {
+    let folder = Folder::own(top).and_then(|top| top.below(path.parent().unwrap_or(Path::new(""))));
+    let about = folder.and_then(|folder| folder.about(path.file_name().unwrap_or_default()));
+    about.is_ok_and(|about| about.kind == Kind::File && about.names > 1)
 }
 
 /// A name as the file system has it, which need not be UTF-8: a name that is not the file's own finds nothing.
@@ -184,8 +222,41 @@ fn without_filters(command: &mut Command, filters: &[OsString], known: usize) {
     }
 }
 
+/// Git answers within this time, or something in the repository makes it wait, such as a pipe in a file's place.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 fn output(command: &mut Command) -> Result<Output, CliError> {
-    command.output().map_err(|error| CliError::failed(format!("cannot run git: {error}")).hint("install git, or review a file"))
+    let failed = |error: std::io::Error| CliError::failed(format!("cannot run git: {error}")).hint("install git, or review a file");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
+    let read = |stream: Option<Box<dyn Read + Send>>| {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            stream.map_or(Ok(0), |mut stream| stream.read_to_end(&mut bytes)).map(|_| bytes)
+        })
+    };
+    let stdout = read(child.stdout.take().map(|stream| Box::new(stream) as _));
+    let stderr = read(child.stderr.take().map(|stream| Box::new(stream) as _));
+    let late = Instant::now() + PATIENCE;
+    let status = loop {
+        match child.try_wait().map_err(failed)? {
+            Some(status) => break status,
+            None if Instant::now() < late => std::thread::sleep(Duration::from_millis(5)),
+            None => {
+                // It may have ended meanwhile, which is as good.
+                let _ = child.kill();
+                let _ = child.wait();
+                let message = format!("git did not answer within {} s", PATIENCE.as_secs());
+                return Err(
+                    CliError::failed(message).hint("something in this repository makes it wait; give a file instead: rebut review FILE")
+                );
+            }
+        }
+    };
+    let whole = |thread: std::thread::JoinHandle<std::io::Result<Vec<u8>>>| match thread.join() {
+        Ok(bytes) => bytes.map_err(failed),
+        Err(_) => Err(CliError::failed("what git said could not be read")),
+    };
+    Ok(Output { status, stdout: whole(stdout)?, stderr: whole(stderr)? })
 }
 
 fn succeeded(doing: &str, output: Output) -> Result<String, CliError> {

@@ -3,6 +3,7 @@
 use crate::asking::{Asking, SCHEMA};
 use rebut_engine::model::{Answer, Deltas, Fault, FaultKind, Finish, Model, Price, Usage};
 use rebut_models::{
+    address::Address,
     http::{Endpoint, HttpModel, MOST_TEXT, Manner, MaxTokensField, Structured, client},
     key::Key,
 };

@@ -6,6 +6,7 @@ use rebut_engine::{
     model::{Fault, FaultKind, Price, Usage},
 };
 use rebut_models::{
+    address::Address,
     http::{Endpoint, HttpEmbedder, Timeouts, client},
     key::Key,
     registry::Registry,
@@ -21,7 +22,7 @@ const SOON: Duration = Duration::from_secs(20);
 fn embedder(base_url: String, first_byte: Option<f64>) -> HttpEmbedder {
     let endpoint = Endpoint {
         name: "test".to_owned(),
-        base_url,
+        address: Some(Address::parse(&base_url).map_err(|error| error.to_string())),
         key: Some(Key::new(KEY)),
         key_env: Some("TEST_KEY".to_owned()),
         prices: BTreeMap::from([("v".to_owned(), Price { input: 2.0, cached: None, output: 0.0 })]),

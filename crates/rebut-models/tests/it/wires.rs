@@ -7,6 +7,7 @@ use rebut_engine::{
     prompt::{Fence, Hole, Pieces, Template},
 };
 use rebut_models::{
+    address::Address,
     http::{EffortForm, Endpoint, HttpModel, Manner, Structured, WireKind, client},
     key::Key,
 };
@@ -376,7 +377,7 @@ struct Case;
 impl Template for Case {
     const FILE: &'static str = "case.md";
     const SOURCE: &'static str = "[system]\nBe careful.\n[user]\nQuestion: {{question}}\n\nContext:\n{{context}}\n\n{{others}}\n\nReply.";
-    const HOLES: &'static [(&'static str, Hole)] = &[("question", Hole::Text), ("context", Hole::Data), ("others", Hole::Data)];
+    const HOLES: &'static [(&'static str, Hole)] = &[("question", Hole::Word), ("context", Hole::Data), ("others", Hole::Data)];
 
     fn value(&self, hole: usize) -> &str {
         ["Which?", "Two\n\nparagraphs.", "B is best."][hole]

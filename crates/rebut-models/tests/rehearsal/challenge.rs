@@ -31,12 +31,12 @@ impl Template for Told<'_> {
     const SOURCE: &'static str =
         "[system]\nSpeak.\n[user]\n{{question}}\n\n{{context}}\n\n{{position}}\n\n{{objections}}\n\n{{answers}}\n\n{{side}}";
     const HOLES: &'static [(&'static str, Hole)] = &[
-        ("question", Hole::Text),
+        ("question", Hole::Data),
         ("context", Hole::Data),
         ("position", Hole::Data),
         ("objections", Hole::Data),
         ("answers", Hole::Data),
-        ("side", Hole::Text),
+        ("side", Hole::Word),
     ];
 
     fn value(&self, hole: usize) -> &str {

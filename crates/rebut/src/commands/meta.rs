@@ -66,7 +66,7 @@ pub fn roles(global: &GlobalArgs, args: RolesArgs) -> Result<u8, CliError> {
     for (role, source) in all.values() {
         let from = match source {
             Source::BuiltIn => String::new(),
-            Source::File(path) => format!("  {}", path.display()),
+            Source::File(path) => format!("  {}", on_one_line(&path.display().to_string())),
         };
         let about = format!("{}  {}{from}", padded(&on_one_line(&role.stance), 11), on_one_line(&role.about));
         output::print(&format!("{}  {about}\n", paint.strong(&padded(&on_one_line(&role.name), 10))))?;

@@ -25,6 +25,15 @@ pub(super) fn top(dir: &Path) -> Result<PathBuf, CliError> {
     if inner != outer && !belongs(&inner, &outer, &top)? {
         return Err(refused(&format!("{} names the repository {}, which knows nothing of it", outer.display(), inner.display())));
     }
+    // A worktree shares the objects of the repository that it lies in; nothing else shares any.
+    let shared = dir.join(one(dir, "find the repository", "--git-common-dir")?);
+    let shared = shared.canonicalize().map_err(|error| CliError::file("find", &shared, &error))?;
+    let inner = inner.canonicalize().map_err(|error| CliError::file("find", &inner, &error))?;
+    let objects = shared.join("objects");
+    if !inner.starts_with(&shared) || objects.is_symlink() || objects.join("info/alternates").symlink_metadata().is_ok() {
+        let error = refused("it takes its history from another repository (alternates, a shared folder or a link)");
+        return Err(error.and_hint("or make it whole: git repack -a -d, then remove .git/objects/info/alternates"));
+    }
     Ok(top)
 }
 

@@ -40,6 +40,9 @@ fn content(top: &Path, name: &str, deny: &[String], room: u64) -> Result<String,
     if name.contains(char::is_control) {
         return Err("has an unusual name");
     }
+    if super::has_second_name(top, Path::new(name)) {
+        return Err(super::SECOND_NAME);
+    }
     let file = match Folder::own(top).and_then(|top| top.open(Path::new(name))) {
         Ok(file) => file,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => return Err("cannot be read"),
