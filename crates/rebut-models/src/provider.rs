@@ -155,9 +155,9 @@ impl ProviderData {
 fn address_of(base_url: &str, in_clear: bool) -> Result<Address, String> {
     Address::parse_base(base_url).and_then(|address| address.secure(in_clear)).map_err(|error| match error {
         // Not echoed: what is wrong here may be a secret.
-        BadAddress::Holds(_) => format!("base_url: {error}; put a key in key_env, anything else in headers"),
-        BadAddress::InClear(_) => format!("base_url: {error}; allow_http = true in your own configuration lets it be asked in clear"),
-        _ => format!("base_url `{}`: {error}", rebut_engine::clean::on_one_line(base_url)),
+        BadAddress::Holds(_) => format!("base_url {error}; put a key in key_env, anything else in headers"),
+        BadAddress::InClear(_) => format!("base_url {error}; allow_http = true in your own configuration lets it be asked in clear"),
+        _ => format!("base_url `{}` {error}", rebut_engine::clean::on_one_line(base_url)),
     })
 }
 

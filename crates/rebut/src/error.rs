@@ -38,7 +38,7 @@ impl CliError {
         let message = format!("cannot {doing} {}: {error}", path.display());
         let is_wrong =
             matches!(error.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory | ErrorKind::InvalidData);
-        let is_usage = (is_wrong && doing == "read") || error.kind() == ErrorKind::InvalidInput;
+        let is_usage = (is_wrong && doing == "read") || error.kind() == crate::beneath::PLANTED;
         if is_usage { Self::usage(message) } else { Self::failed(message) }
     }
 

@@ -50,7 +50,7 @@ pub fn read(args: &EvaluateArgs, deny: &[String]) -> Result<Idea, CliError> {
             .flatten()
             .collect();
     let gathered = context::gather_without(std::slice::from_ref(&args.path), deny, &not_the_idea)?;
-    remarks.extend(gathered.left_out.iter().map(|(path, why)| format!("left out {}: {why}", path.display())));
+    remarks.extend(gathered.left_out.iter().map(|(path, why)| format!("left out {}: {why}", on_one_line(&path.display().to_string()))));
     if gathered.text.trim().is_empty() {
         return Err(CliError::usage(format!("there is no text in {}", args.path.display())).hint("write the idea into a Markdown file"));
     }

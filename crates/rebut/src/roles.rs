@@ -1,9 +1,6 @@
 //! Roles are files: built in, or the user's in `.rebut/roles/` and `.claude/agents/`, which win.
 
-use crate::{
-    beneath::{Folder, Kind},
-    error::CliError,
-};
+use crate::{beneath::Folder, error::CliError};
 use rebut_engine::{
     agent::{BUILT_IN, Role},
     nearest::nearest,
@@ -91,15 +88,13 @@ fn names(folder: &Folder) -> Result<Vec<OsString>, CliError> {
 
 /// The text of a role: a file of this project alone, and not too long.
 fn text(folder: &Folder, name: &OsStr) -> io::Result<String> {
-    let about = folder.about(name)?;
-    // A second name may be that of a private file, which somebody gave this one too.
-    if about.kind == Kind::File && about.names > 1 {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "it has a second name elsewhere (a hard link)"));
+    if let Some(problem) = folder.about(name)?.problem() {
+        return Err(io::Error::other(format!("it {problem}")));
     }
     let mut text = String::new();
     folder.open(Path::new(name))?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MOST_BYTES {
-        return Err(io::Error::new(ErrorKind::InvalidInput, format!("a role is at most {} KiB long", MOST_BYTES >> 10)));
+        return Err(io::Error::new(ErrorKind::Other, format!("a role is at most {} KiB long", MOST_BYTES >> 10)));
     }
     Ok(text)
 }

@@ -19,23 +19,23 @@ pub struct Origin {
     port: u16,
 }
 
-/// Why a text is no address that requests go to.
+/// Why a text is no address that requests go to; the words follow its name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadAddress {
     /// It cannot be read.
-    #[error("it is no URL ({0})")]
+    #[error("is no URL ({0})")]
     Unreadable(String),
     /// It is written in a way that is read differently by different programs.
-    #[error("it must be written https://HOST/PATH, without {0}")]
+    #[error("must be written https://HOST/PATH, without {0}")]
     Odd(&'static str),
     /// It is no address of HTTP at all.
-    #[error("it must begin with https:// or http://")]
+    #[error("must begin with https:// or http://")]
     OtherScheme(String),
     /// It has a part that it must not have.
-    #[error("it may hold no {0}")]
+    #[error("may hold no {0}")]
     Holds(&'static str),
     /// Whoever is on the way could read and change what is sent.
-    #[error("`{0}` is not on this machine, so it must begin with https://")]
+    #[error("must begin with https://, since {0} is not on this machine")]
     InClear(String),
 }
 

@@ -53,6 +53,22 @@ pub struct About {
     pub names: u64,
 }
 
+impl About {
+    /// Why a file or folder is not one that the user keeps there alone: it is another's, or others may write to it, or it has a name elsewhere, which
+    /// may be that of a private file.
+    pub fn problem(&self) -> Option<&'static str> {
+        let is_own = self.owner.is_none_or(|owner| owner == 0 || Some(owner) == system::this_user());
+        match self.kind {
+            Kind::Link => Some("is a link"),
+            Kind::Other => Some("is no regular file"),
+            _ if !is_own => Some("belongs to another user"),
+            Kind::File if self.others_write => Some("can be written by everybody"),
+            Kind::File if self.names > 1 => Some("has a second name elsewhere (a hard link)"),
+            Kind::File | Kind::Folder => None,
+        }
+    }
+}
+
 /// Who may read a new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
@@ -175,7 +191,8 @@ impl Folder {
     }
 
     fn parent_of(&self, rest: &Path) -> io::Result<(Self, OsString)> {
-        let name = rest.file_name().ok_or_else(|| io::Error::other("it names no file"))?.to_owned();
+        let is_folder = || io::Error::new(io::ErrorKind::IsADirectory, "it is a folder");
+        let name = rest.file_name().ok_or_else(is_folder)?.to_owned();
         Ok((self.below(rest.parent().unwrap_or(Path::new("")))?, name))
     }
 }
@@ -260,12 +277,15 @@ impl Typed {
     }
 }
 
+/// The kind of error that a link in the way is.
+pub const PLANTED: io::ErrorKind = io::ErrorKind::Unsupported;
+
 /// What is said of a link in the way.
 fn planted(path: &Path) -> io::Error {
     let leads = std::fs::read_link(path).map(|target| format!(" to {}", rebut_engine::clean::on_one_line(&target.to_string_lossy())));
     let leads = leads.unwrap_or_default();
     let message = format!("{} is a link{leads}, and links in a project are not followed; name the place itself", path.display());
-    io::Error::new(io::ErrorKind::InvalidInput, message)
+    io::Error::new(PLANTED, message)
 }
 
 /// A path without `.` and `..`, as it is written: the current folder, which it begins with, holds no link.

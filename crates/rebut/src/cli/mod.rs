@@ -266,7 +266,7 @@ pub enum Command {
     /// Show, check or locate the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Show what this project's rebut.toml would let leave or start on this machine, and allow it
+    /// Show what this project's rebut.toml would send or start, and allow it
     Trust(TrustArgs),
     /// Print a JSON schema
     Schema(SchemaArgs),

@@ -189,7 +189,7 @@ pub async fn input(args: &AskArgs, app: &App) -> Result<(Input, Option<PathBuf>)
     }
     let gathered = context::gather(&args.context, &app.config.deny)?;
     for (path, why) in &gathered.left_out {
-        eprintln!("left out {}: {why}", path.display());
+        eprintln!("left out {}: {why}", on_one_line(&path.display().to_string()));
     }
     if !gathered.text.is_empty() {
         let join = if input.context.is_empty() { "" } else { "\n\n" };

@@ -85,7 +85,7 @@ fn input(args: &ChallengeArgs, app: &App) -> Result<Input, CliError> {
     }
     let gathered = context::gather(&args.context, &app.config.deny)?;
     for (path, why) in &gathered.left_out {
-        eprintln!("left out {}: {why}", path.display());
+        eprintln!("left out {}: {why}", on_one_line(&path.display().to_string()));
     }
     Ok(Input { topic: args.topic.clone(), context: gathered.text, workspace: String::new() })
 }

@@ -8,6 +8,7 @@ use crate::{
     place::Place,
     replacing::replace,
 };
+use rebut_engine::clean::json_for_terminal;
 
 const TEMPLATE: &str = include_str!("../../templates/rebut.toml");
 
@@ -35,7 +36,7 @@ pub fn run(global: &GlobalArgs, command: ConfigCommand) -> Result<u8, CliError> 
                 let table: toml::Table = toml::from_str(&text).map_err(|error| CliError::failed(error.to_string()))?;
                 output::print_json(&table)?;
             } else {
-                output::print(&text)?;
+                output::print(&json_for_terminal(&text))?;
             }
         }
         ConfigCommand::Validate { file } => {

@@ -163,7 +163,7 @@ fn settings(args: &SolveArgs) -> Result<Vec<String>, CliError> {
 fn input(args: &SolveArgs, app: &App) -> Result<Input, CliError> {
     let gathered = context::gather(&args.context, &app.config.deny)?;
     for (path, why) in &gathered.left_out {
-        eprintln!("left out {}: {why}", path.display());
+        eprintln!("left out {}: {why}", on_one_line(&path.display().to_string()));
     }
     let answers = args.answer.iter().map(|text| answer(text)).collect::<Result<_, _>>()?;
     let input = Input { context: gathered.text, answers, ..Input::default() };

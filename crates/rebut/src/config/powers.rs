@@ -160,7 +160,7 @@ fn checked(name: &str, mut data: ProviderData, known: Option<&ProviderData>, nev
         return Err(format!("a project chooses no key variable; {own}"));
     }
     let read = |text: &str, in_clear: bool| Address::parse_base(text).and_then(|address| address.secure(in_clear));
-    let address = data.base_url.as_deref().map(|text| read(text, false)).transpose().map_err(|error| format!("base_url: {error}"))?;
+    let address = data.base_url.as_deref().map(|text| read(text, false)).transpose().map_err(|error| format!("base_url {error}"))?;
     let Some(known) = known else {
         return if address.is_some() { Ok(data) } else { Err("it has no base_url".to_owned()) };
     };

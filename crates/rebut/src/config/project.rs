@@ -1,10 +1,7 @@
 //! The project's file: looked for no further up than its repository or the home, and taken only if it is the user's own.
 
 use super::layers::Origin;
-use crate::{
-    beneath::{About, Folder, Kind},
-    error::CliError,
-};
+use crate::{beneath::Folder, error::CliError};
 use std::{
     ffi::OsStr,
     io::Read,
@@ -45,7 +42,7 @@ pub fn find(origin: &Origin) -> Result<Found, CliError> {
         let Ok(folder) = Folder::own(dir) else { continue };
         let Ok(about) = folder.about(OsStr::new(NAME)) else { continue };
         let path = dir.join(NAME);
-        return match problem(about) {
+        return match about.problem() {
             Some(why) => Ok(Found::PassedOver { path, why }),
             None => read(&folder, path),
         };
@@ -76,29 +73,6 @@ fn searched<'a>(current: &'a Path, home: Option<&Path>) -> Vec<&'a Path> {
         Some(last) => all[..=last].to_vec(),
         None => all[..1].to_vec(),
     }
-}
-
-/// Why a file is not one that the user keeps there. A folder is no reason: whoever made it is told when it is read.
-fn problem(about: About) -> Option<&'static str> {
-    let is_own = about.owner.is_none_or(|owner| owner == 0 || Some(owner) == this_user());
-    match about.kind {
-        Kind::Link => Some("is a link"),
-        Kind::Other => Some("is no regular file"),
-        _ if !is_own => Some("belongs to another user"),
-        Kind::File if about.others_write => Some("can be written by everybody"),
-        Kind::File if about.names > 1 => Some("has a second name elsewhere (a hard link)"),
-        Kind::File | Kind::Folder => None,
-    }
-}
-
-#[cfg(unix)]
-fn this_user() -> Option<u32> {
-    Some(rustix::process::geteuid().as_raw())
-}
-
-#[cfg(not(unix))]
-fn this_user() -> Option<u32> {
-    None
 }
 
 #[cfg(all(test, unix))]
@@ -161,7 +135,7 @@ mod tests {
         assert_eq!(why(), "is larger than 1 MiB");
         fs::write(&file, "").expect("a file");
         // Giving a file away is root's right.
-        if this_user() == Some(0) {
+        if rustix::process::geteuid().is_root() {
             std::os::unix::fs::chown(&file, Some(12_345), None).expect("given away");
             assert_eq!(why(), "belongs to another user");
         }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The top of the working tree that `dir` is in. Refused where what git says is not what lies there.
 pub(super) fn top(dir: &Path) -> Result<PathBuf, CliError> {
+    check_regular(dir)?;
     let asked = git(dir, &["rev-parse", "--is-inside-work-tree"])?;
     if !asked.status.success() {
         let why = first_line(&asked.stderr);
@@ -35,6 +36,29 @@ pub(super) fn top(dir: &Path) -> Result<PathBuf, CliError> {
         return Err(error.and_hint("or make it whole: git repack -a -d, then remove .git/objects/info/alternates"));
     }
     Ok(top)
+}
+
+/// Files that git opens before it says anything.
+const READ_FIRST: &[&str] = &[
+    ".git/HEAD",
+    ".git/config",
+    ".git/config.worktree",
+    ".git/commondir",
+    ".git/index",
+    ".git/packed-refs",
+    ".git/shallow",
+    ".git/info/exclude",
+    ".git/info/attributes",
+    ".gitignore",
+    ".gitattributes",
+];
+
+/// Refuses a repository in which one of these is a pipe or a device: git would wait for it, or never come to its end.
+fn check_regular(dir: &Path) -> Result<(), CliError> {
+    let above = dir.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok());
+    let is_odd = |file: &PathBuf| file.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
+    let odd = above.and_then(|top| READ_FIRST.iter().map(|name| top.join(name)).chain([top.join(".git")]).find(is_odd));
+    odd.map_or(Ok(()), |file| Err(refused(&format!("{} is no regular file", file.display()))))
 }
 
 /// Whether the repository behind a `.git` file names it in turn: by a worktree's pointer back, or as the place of a submodule.

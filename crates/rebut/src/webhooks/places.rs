@@ -27,7 +27,7 @@ pub struct Target {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Closed {
     /// It is none.
-    #[error("this is no address: {0}")]
+    #[error("this address {0}")]
     NoAddress(String),
     /// It is too long to be kept.
     #[error("the address is longer than {LONGEST} characters")]

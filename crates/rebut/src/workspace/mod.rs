@@ -43,7 +43,6 @@ impl Workspace {
             return Ok(None);
         }
         let dir = app.project().join(&input.workspace);
-        Typed::new(&dir).and_then(|dir| dir.check()).map_err(|error| CliError::file("enter", &dir, &error))?;
         let id = crate::text::short(view);
         let Some(problem) = problem(&input.workspace, &dir, view.id) else { return Ok(Some(Self { dir })) };
         Err(CliError::usage(format!("the workspace {} of debate {id} {problem}", dir.display())).hint(format!(
@@ -135,6 +134,9 @@ fn problem(pinned: &str, dir: &Path, id: Option<DebateId>) -> Option<String> {
         (Ok(false), _) => return Some("is no directory".to_owned()),
         (_, Ok(false) | Err(_)) => return Some("has no directory rounds".to_owned()),
         _ => {}
+    }
+    if Typed::new(dir).and_then(|dir| dir.check()).is_err() {
+        return Some("is reached through a link".to_owned());
     }
     let text = match std::fs::read(dir.join("state.json")) {
         Ok(text) => text,

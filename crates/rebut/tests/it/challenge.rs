@@ -98,7 +98,7 @@ fn a_workspace_has_exactly_its_files_and_they_tell_the_journal() {
     let state: Value = serde_json::from_str(&read("state.json")).expect("JSON");
     assert_eq!((&state["status"], &state["outcome"], &state["version"]), (&"completed".into(), &"consensus".into(), &"v2".into()));
     assert_eq!(state["result"], rebut.json(0, &["show", "last", "--json"])["result"]);
-    assert!(read("rounds/r001_proposer.md").contains("ACCEPT operator·1·#1: A drill is added."));
+    assert!(read("rounds/r001_proposer.md").contains("ACCEPT `operator·1·#1`: A drill is added."));
     assert!(read("rounds/r002_operator.md").contains("**ACCEPT**"));
     assert!(
         rebut.expect(0, &["export", "last"]).contains("## DEBATE OUTCOME: CONSENSUS\n\n**Final position:** Redis with a restore drill.")
@@ -183,7 +183,7 @@ fn a_program_sees_its_own_context_file_and_no_other() {
     for turn in ["preflight", "challenge"] {
         assert_eq!(fs::read_to_string(seen.join(format!("{turn}.ls"))).expect("a list"), ".gemini\nGEMINI.md\n");
         let own = fs::read_to_string(seen.join(format!("{turn}.md"))).expect("its file");
-        assert!(own.starts_with(persona.trim_end()), "{own}");
+        assert!(own.contains(persona.trim_end()), "{own}");
         assert!(!own.contains("Database reliability engineer"));
     }
     assert!(rebut.path("debates/001-use-redis-for-sessions/rounds/r001_gemini.md").exists());
@@ -229,7 +229,7 @@ fn hostile_topics_give_safe_directories() {
     let expected = ["001-x", "002-topic", "003-con", "004-topic", "005-rf", "006-a-b-c-d-e", "007-redis-redis-redis-redis-redis-redis"];
     assert_eq!(names, expected.map(str::to_owned).into());
     let after = names_in(rebut.path("").parent().expect("the directory above"));
-    assert_eq!(after.difference(&before).map(String::as_str).collect::<Vec<_>>(), ["data"], "nothing else came into being");
+    assert_eq!(after.difference(&before).map(String::as_str).collect::<Vec<_>>(), [".local", "data"], "nothing else came into being");
     let empty = rebut.run(&["challenge", " ", "-m", "script:debate.md"]);
     assert_eq!(empty.code, 2);
     assert!(empty.stderr.contains("what is the topic?"), "{}", empty.stderr);

@@ -249,7 +249,7 @@ fn every_version_becomes_a_commit_of_a_branch_and_the_checkout_stays() {
     let blame = git(&["blame", &branch, "--", "src/middle.py"]);
     assert!(blame.lines().all(|line| line.contains("(ada ")), "{blame}");
     assert_eq!((git(&["branch", "--show-current"]).trim(), rebut.path("src").exists()), ("main", false));
-    assert_eq!(fs::read_dir(rebut.data().join("worktrees")).expect("a directory").count(), 0, "the worktree is gone");
+    assert_eq!(fs::read_dir(rebut.state().join("worktrees")).expect("a directory").count(), 0, "the worktree is gone");
     let again = rebut.run(&["code", &id, "--branch"]);
     assert!(again.code == 2 && again.stderr.contains(&format!("git branch -D {branch}")), "{}", again.stderr);
     let outside = rebut.run(&["code", &id, "--branch", "../x.py"]);

@@ -99,7 +99,7 @@ fn what_was_asked_for_at_the_end_is_not_forgotten() {
         run.until(|event| event["type"] == "turn.completed");
         let id = run.id.clone();
         run.kill();
-        let kept = rebut.data().join("afterwards").join(format!("{id}.json"));
+        let kept = rebut.state().join("afterwards").join(format!("{id}.json"));
         let asked_for = std::fs::read(&kept).unwrap_or_else(|error| panic!("{args:?}: {error}"));
         assert!(files.iter().all(|file| !rebut.path(file).exists()), "{args:?}: nothing is written yet");
         rebut.write("debate.md", &whole);

@@ -95,7 +95,7 @@ impl Stage {
 
     /// What there is in the place of worktrees, by its ending.
     fn left(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.rebut.data().join("worktrees")).into_iter().flatten();
+        let entries = fs::read_dir(self.rebut.state().join("worktrees")).into_iter().flatten();
         let ending =
             |entry: fs::DirEntry| entry.path().extension().map_or("folder".to_owned(), |ending| ending.to_string_lossy().into_owned());
         entries.map(|entry| ending(entry.expect("an entry"))).collect()

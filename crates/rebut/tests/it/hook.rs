@@ -255,5 +255,6 @@ fn whatever_goes_wrong_ends_with_one_at_most_and_says_nothing_to_the_host() {
     let rebut = project(ON);
     rebut.write("rebut.toml", "[hook]\nenabled = true\nmax_cost = 100.0\n");
     let refused = hook(&rebut, &["claude", "user-prompt-submit"], &good(&rebut));
-    assert!(refused.stderr.contains("never taken from a project: hook\n"), "a project's file cannot have reviews run: {}", refused.stderr);
+    assert_eq!((refused.code, refused.stderr.as_str()), (0, ""), "a project's file has no say in it");
+    assert!(rebut.run(&["ls"]).stderr.contains("never taken from a project: hook\n"));
 }

@@ -122,7 +122,8 @@ fn what_judges_write_is_no_markup_in_a_record() {
     for file in ["d.adr.md", "d.md"] {
         let text = rebut.read(file);
         assert!(text.contains("script"), "it is told: {text}");
-        let obeyed = text.replace("\\<", "").replace("\\]", "");
+        // What stands between back quotes is code, whatever it holds.
+        let obeyed: String = text.split('`').step_by(2).collect::<String>().replace("\\<", "").replace("\\]", "");
         assert!(!["<script", "](http", "](javascript"].iter().any(|live| obeyed.contains(live)), "{file}: {text}");
     }
 }

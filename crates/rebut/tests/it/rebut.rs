@@ -77,6 +77,11 @@ impl Rebut {
         self.dir.path().join("data")
     }
 
+    /// Where notes of this machine are kept.
+    pub fn state(&self) -> PathBuf {
+        self.dir.path().join(".local/state/rebut")
+    }
+
     pub fn write(&self, name: &str, text: &str) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().expect("a file below the working directory")).expect("its directory");

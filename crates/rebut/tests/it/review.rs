@@ -249,7 +249,7 @@ fn the_revised_text_is_written_as_it_is_and_never_through_a_link() {
     std::fs::remove_file(&audit).expect("a file");
     std::os::unix::fs::symlink(rebut.path("precious"), &audit).expect("a link");
     let refused = rebut.run(&with(&["--write", "out"]));
-    assert!(refused.code == 1 && refused.stderr.contains("audit.ndjson: it is a link"), "{} {}", refused.code, refused.stderr);
+    assert!(refused.code == 2 && refused.stderr.contains("audit.ndjson is a link to "), "{} {}", refused.code, refused.stderr);
     assert_eq!(rebut.read("precious"), "mine");
     for only_shown in ["--dry-run", "--estimate"] {
         rebut.expect(0, &["review", "prompt.md", "-m", "script:script.md", "-q", "--write", "never", only_shown]);

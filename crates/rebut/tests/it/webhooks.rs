@@ -246,7 +246,7 @@ fn a_webhook_reaches_nothing_that_was_not_listed_and_is_its_owners_alone() {
         (json!({"url": "https://169.254.169.254/latest"}), "no public address"),
         (json!({"url": "https://[::ffff:10.0.0.1]/"}), "no public address"),
         (json!({"url": "https://localhost./"}), "no public address"),
-        (json!({"url": "https://a:b@example.org/"}), "user and password"),
+        (json!({"url": "https://a:b@example.org/"}), "user or password"),
         (json!({"url": "gopher://example.org/"}), "only https"),
         (json!({"url": "nowhere"}), "no address"),
         (json!({"url": catcher.url(), "events": []}), "nothing would ever be sent"),

@@ -339,7 +339,6 @@ fn set_traps(stage: &Stage) {
         ("gc.auto", "1".to_owned()),
         ("alias.worktree", format!("!{}", trap("alias"))),
         ("alias.log", format!("!{}", trap("alias"))),
-        ("core.worktree", stage.at("marks").display().to_string()),
         (include.as_str(), included.display().to_string()),
     ];
     for (key, value) in &settings {
@@ -351,15 +350,28 @@ fn set_traps(stage: &Stage) {
 }
 
 #[test]
+fn files_of_another_folder_are_not_a_repositorys_own() {
+    let stage = Stage::new();
+    stage.user(&["config", "core.worktree", &stage.at("marks").display().to_string()]);
+    let refused = Repository::find(&stage.repo()).expect_err("files are elsewhere").to_string();
+    assert!(refused.contains("its files are in"), "{refused}");
+    stage.user(&["config", "--unset", "core.worktree"]);
+    fs::create_dir(stage.at("other")).expect("a directory");
+    fs::write(stage.at("other/.git"), format!("gitdir: {}\n", stage.repo().join(".git").display())).expect("a file");
+    let refused = Repository::find(&stage.at("other")).expect_err("another's repository").to_string();
+    assert!(refused.contains("which knows nothing of it"), "{refused}");
+    // A worktree is named by its repository, as a submodule is.
+    stage.user(&["worktree", "add", "-q", "-b", "beside", &stage.at("beside").display().to_string()]);
+    assert!(Repository::find(&stage.at("beside")).is_ok());
+}
+
+#[test]
 fn nothing_of_a_hostile_repository_runs() {
     let stage = Stage::new();
     set_traps(&stage);
     // The traps are real: used as usual, the repository runs them.
-    let naive = Command::new("git")
-        .args(["-c", "core.worktree=", "worktree", "add", "-q", "-b", "naive"])
-        .arg(stage.at("naive"))
-        .current_dir(stage.repo())
-        .output();
+    let naive =
+        Command::new("git").args(["worktree", "add", "-q", "-b", "naive"]).arg(stage.at("naive")).current_dir(stage.repo()).output();
     drop(naive.expect("git is installed"));
     let sprung = stage.marks();
     for trap in ["hook-reference-transaction", "process"] {
