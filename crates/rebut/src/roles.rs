@@ -45,8 +45,11 @@ pub fn found(project: &Path, name: &str) -> Result<Option<Role>, CliError> {
     texts(project)?.0.get(name).map(|(text, source)| read(name, text, source)).transpose()
 }
 
-/// The texts of all roles by name, and where they are from; and what was not read, with the reason.
-fn texts(project: &Path) -> Result<(BTreeMap<String, (String, Source)>, Vec<String>), CliError> {
+/// Texts of roles by name, and where they are from.
+type Texts = BTreeMap<String, (String, Source)>;
+
+/// The texts of all roles; and what was not read, with the reason.
+fn texts(project: &Path) -> Result<(Texts, Vec<String>), CliError> {
     let built_in = BUILT_IN.iter().map(|(name, text)| ((*name).to_owned(), ((*text).to_owned(), Source::BuiltIn)));
     let mut texts: BTreeMap<_, _> = built_in.collect();
     let mut unread = Vec::new();
@@ -94,7 +97,7 @@ fn text(folder: &Folder, name: &OsStr) -> io::Result<String> {
     let mut text = String::new();
     folder.open(Path::new(name))?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MOST_BYTES {
-        return Err(io::Error::new(ErrorKind::Other, format!("a role is at most {} KiB long", MOST_BYTES >> 10)));
+        return Err(io::Error::other(format!("a role is at most {} KiB long", MOST_BYTES >> 10)));
     }
     Ok(text)
 }

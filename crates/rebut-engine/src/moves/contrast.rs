@@ -42,10 +42,11 @@ pub fn differences(runs: &[(&str, &Ran)]) -> Vec<Difference> {
     }
     let held = |ran: &Ran, name: &str| ran.tests.iter().any(|test| test.name == name && test.verdict == TestVerdict::Pass);
     let differs = names.into_iter().filter_map(|name| {
-        let (holds, fails): (Vec<&&(&str, &Ran)>, Vec<&&(&str, &Ran)>) = runs.iter().partition(|(_, ran)| held(ran, name));
-        let shared_process = holds.iter().filter(|(_, ran)| ran.shared_process).map(|(label, _)| (*label).to_owned()).collect();
-        let labels = |runs: Vec<&&(&str, &Ran)>| runs.into_iter().map(|(label, _)| (*label).to_owned()).collect::<Vec<_>>();
-        let (holds_for, fails_for) = (labels(holds), labels(fails));
+        let labels = |wanted: &dyn Fn(&Ran) -> bool| {
+            runs.iter().filter(|(_, ran)| wanted(ran)).map(|(label, _)| (*label).to_owned()).collect::<Vec<_>>()
+        };
+        let (holds_for, fails_for) = (labels(&|ran| held(ran, name)), labels(&|ran| !held(ran, name)));
+        let shared_process = labels(&|ran| held(ran, name) && ran.shared_process);
         let tells = !holds_for.is_empty() && !fails_for.is_empty();
         tells.then(|| Difference { test: name.to_owned(), holds_for, fails_for, shared_process })
     });

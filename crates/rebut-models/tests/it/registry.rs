@@ -26,7 +26,7 @@ fn names_lead_to_models_or_to_help() {
         ("openai:gpt-5", FaultKind::Auth, "set the variable OPENAI_API_KEY"),
         ("groq", FaultKind::NotFound, "Write groq:MODEL"),
         ("bare:x", FaultKind::BadRequest, "base_url `nonsense` is no URL"),
-        ("here:x", FaultKind::BadRequest, "no user, password or query"),
+        ("here:x", FaultKind::BadRequest, "may hold no user or password"),
         ("script:none.md", FaultKind::NotFound, "script none.md: cannot be read"),
         ("script:bad.md", FaultKind::BadRequest, "script bad.md: line 1: no reply"),
         ("rehearsal", FaultKind::NotSent, "rehearsal()"),

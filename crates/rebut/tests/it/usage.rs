@@ -223,7 +223,8 @@ fn a_configuration_that_cannot_work_is_not_called_valid() {
             let ask = [&ask[..6], &["-m", "mine:x", "--config", "named.toml"]].concat();
             assert_eq!(rebut.run(&ask).code, 2, "{config}: asked all the same");
         }
-        let ran = rebut.run(ask);
+        let named: &[&str] = if is_project { &[] } else { &["--config", "named.toml"] };
+        let ran = rebut.run(&[ask, named].concat());
         let expected = if *runs { 0 } else { 2 };
         assert!(ran.code == expected || config.contains("calls_per_provider"), "{config}: {}", ran.stderr);
     }

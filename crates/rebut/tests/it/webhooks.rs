@@ -248,7 +248,7 @@ fn a_webhook_reaches_nothing_that_was_not_listed_and_is_its_owners_alone() {
         (json!({"url": "https://localhost./"}), "no public address"),
         (json!({"url": "https://a:b@example.org/"}), "user or password"),
         (json!({"url": "gopher://example.org/"}), "only https"),
-        (json!({"url": "nowhere"}), "no address"),
+        (json!({"url": "nowhere"}), "this address is no URL"),
         (json!({"url": catcher.url(), "events": []}), "nothing would ever be sent"),
         (json!({"url": catcher.url(), "events": ["turn.completed"]}), "no kind of event"),
         (json!({"url": catcher.url(), "events": ["gate.opened", "gate.opened"]}), "twice"),

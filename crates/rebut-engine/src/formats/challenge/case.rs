@@ -251,7 +251,7 @@ impl Case {
 
     /// The proposer's first position.
     pub fn opening(&self, debate: &Debate, agent: &Agent, notes: &str) -> Ask<Opening> {
-        let prompt = Open { persona: &agent.brief, question: &self.topic, context: context_of(debate), notes: notes };
+        let prompt = Open { persona: &agent.brief, question: &self.topic, context: context_of(debate), notes };
         Ask { prompt: prompt.render(debate.fence()), schema: Schema::of::<Opening>(), check: Box::new(Opening::check) }
     }
 
