@@ -1,6 +1,9 @@
 //! Gathering context: files, directories and standard input, never a file that is likely to hold a secret.
 
-use crate::{beneath::Typed, error::CliError};
+use crate::{
+    beneath::{Folder, Typed},
+    error::CliError,
+};
 use rebut_engine::clean;
 use std::{
     io::Read,
@@ -141,6 +144,8 @@ impl Gathered {
                 self.walk(&path, deny, without)?;
             } else if !path.is_file() {
                 self.left_out.push((path, "no regular file"));
+            } else if has_second_name(&path) {
+                self.left_out.push((path, "has a second name elsewhere (a hard link)"));
             } else {
                 match as_text(crate::reading::bytes(&path)?) {
                     Some(text) => {
@@ -172,6 +177,12 @@ impl Gathered {
         }
         Ok(())
     }
+}
+
+/// Whether a file has another name, which may be that of a private one.
+fn has_second_name(path: &Path) -> bool {
+    let about = path.parent().and_then(|dir| Folder::own(dir).ok()?.about(path.file_name()?).ok());
+    about.is_some_and(|about| about.names > 1)
 }
 
 /// The text that bytes are, if they are any: a zero stands in none.

@@ -188,7 +188,7 @@ pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
 
 /// Refuses to write through a link of a project: it may lead anywhere.
 fn check_no_link(file: &Path) -> Result<(), CliError> {
-    Typed::new(file).and_then(|typed| typed.check()).map_err(|error| CliError::file("write", file, &error))
+    Typed::new(file).and_then(|typed| typed.check_file()).map_err(|error| CliError::file("write", file, &error))
 }
 
 /// Makes a file's directory if it is not there. Says whether it was not.

@@ -46,11 +46,11 @@ pub fn choose(args: &PanelArgs, config: &Config, project: &Path, available: Foun
         return Err(CliError::usage(format!("--judges and --panel {name} both say who takes part; give one of them")));
     }
     let (members, mut chosen) = match wanted {
-        Some(name) if everybody.is_empty() => (named(config, name)?, format!("panel {name}")),
+        Some(name) if everybody.is_empty() => (named(config, name)?, format!("panel {}", on_one_line(name))),
         Some(name) => {
             let seats = named(config, name)?.into_iter().zip(everybody.iter().cycle());
             let members = seats.map(|(member, model)| Member { model: model.clone(), ..member }).collect();
-            (members, format!("panel {name} played by {}", everybody.join(", ")))
+            (members, format!("panel {} played by {}", on_one_line(name), everybody.join(", ")))
         }
         None if !everybody.is_empty() => {
             let roles = roles_of(args, usual);

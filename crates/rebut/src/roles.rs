@@ -3,6 +3,7 @@
 use crate::{beneath::Folder, error::CliError};
 use rebut_engine::{
     agent::{BUILT_IN, Role},
+    clean::on_one_line,
     nearest::nearest,
 };
 use std::{
@@ -55,7 +56,7 @@ fn texts(project: &Path) -> Result<(Texts, Vec<String>), CliError> {
     let mut unread = Vec::new();
     // Later ones win: a project's own role file outranks an assistant's agent file.
     for dir in FOLDERS {
-        let not_read = |path: &Path, error: &io::Error| format!("{} is not read: {error}", path.display());
+        let not_read = |path: &Path, error: &io::Error| format!("{} is not read: {error}", on_one_line(&path.display().to_string()));
         let folder = match Folder::own(project).and_then(|project| project.below(Path::new(dir))) {
             Ok(folder) => folder,
             Err(error) => {

@@ -251,6 +251,16 @@ impl Typed {
         Ok(())
     }
 
+    /// The same, and refuses what is there and is no regular file: whoever opens a pipe waits.
+    pub fn check_file(&self) -> io::Result<()> {
+        self.check()?;
+        let Some(anchor) = &self.anchor else { return Ok(()) };
+        match anchor.join(&self.rest).symlink_metadata() {
+            Ok(found) if !found.is_file() && !found.is_dir() => Err(io::Error::new(PLANTED, "it is no regular file")),
+            _ => Ok(()),
+        }
+    }
+
     /// The folder that a file is to be written into, made if need be, and the file's name in it.
     pub fn parent(&self) -> io::Result<(Folder, OsString)> {
         let name = self.rest.file_name().ok_or_else(|| io::Error::other("it names no file"))?.to_owned();
@@ -284,7 +294,8 @@ pub const PLANTED: io::ErrorKind = io::ErrorKind::Unsupported;
 fn planted(path: &Path) -> io::Error {
     let leads = std::fs::read_link(path).map(|target| format!(" to {}", rebut_engine::clean::on_one_line(&target.to_string_lossy())));
     let leads = leads.unwrap_or_default();
-    let message = format!("{} is a link{leads}, and links in a project are not followed; name the place itself", path.display());
+    let path = rebut_engine::clean::on_one_line(&path.display().to_string());
+    let message = format!("{path} is a link{leads}, and links in a project are not followed; name the place itself");
     io::Error::new(PLANTED, message)
 }
 

@@ -94,7 +94,7 @@ pub fn read(origin: &Origin) -> Result<Read, CliError> {
         Found::File { path, text } => {
             let layer = parse(path.clone(), &text, true)?;
             let mut divided = powers::divide(layer.table, &user);
-            drop_foreign_scripts(&mut divided);
+            drop_odd_panels(&mut divided);
             let standing = origin.trust().map_or(Ok(Standing::Unknown), |trust| trust.standing(&path, &text))?;
             let mut table = divided.harmless.clone();
             if standing == Standing::Trusted {
@@ -114,8 +114,12 @@ fn parse(path: PathBuf, text: &str, is_project: bool) -> Result<Layer, CliError>
     Ok(Layer { path, is_project, table })
 }
 
-/// Takes out panels of a project that let a file speak which is not the project's own: what it holds would be told to the other judges.
-fn drop_foreign_scripts(divided: &mut Divided) {
+/// So many members has a project's panel at most: each is asked, and paid for.
+const MOST_MEMBERS: usize = 32;
+
+/// Takes out panels of a project that are dear beyond sense, or let a file speak which is not the project's own: what it holds would be told to
+/// the other judges.
+fn drop_odd_panels(divided: &mut Divided) {
     let Some(panels) = divided.harmless.get_mut("panels").and_then(toml::Value::as_table_mut) else { return };
     let is_foreign = |model: &str| {
         let Some(file) = model.strip_prefix("script:").map(Path::new) else { return false };
@@ -128,11 +132,14 @@ fn drop_foreign_scripts(divided: &mut Divided) {
             let fallbacks = member.get("fallbacks").and_then(toml::Value::as_array).into_iter().flatten();
             member.get("model").into_iter().chain(fallbacks).filter_map(toml::Value::as_str)
         });
-        let is_own = !models.into_iter().any(is_foreign);
-        if !is_own {
-            divided.never.push(format!("panels.{} (its script is not the project's own)", rebut_engine::clean::on_one_line(name)));
-        }
-        is_own
+        let count = panel.get("members").and_then(toml::Value::as_array).map_or(0, Vec::len);
+        let why = match () {
+            () if count > MOST_MEMBERS => "too many members",
+            () if models.into_iter().any(is_foreign) => "its script is not the project's own",
+            () => return true,
+        };
+        divided.never.push(format!("panels.{} ({why})", rebut_engine::clean::on_one_line(name)));
+        false
     });
 }
 

@@ -108,13 +108,21 @@ pub fn divide(mut table: toml::Table, user: &ConfigFile) -> Divided {
 impl Divided {
     fn add(&mut self, path: &[&str], value: toml::Value, allows: Vec<String>) {
         put(&mut self.powerful, path, value);
-        self.powers.push(Power { key: path.join("."), allows });
+        self.powers.push(Power { key: on_one_line(&path.join(".")), allows });
     }
 
     fn providers(&mut self, value: toml::Value, user: &ConfigFile) {
         let given: BTreeMap<String, ProviderData> = value.try_into().unwrap_or_default();
         for (name, data) in given {
+            if !is_plain(&name) {
+                self.never.push(format!("providers.{} ({PLAIN_NAMES})", on_one_line(&name)));
+                continue;
+            }
             let known = known_provider(&name, user);
+            if known.is_none() && is_taken(&usual_key(&name), user) {
+                self.never.push(format!("providers.{name} (its key {} is another provider's)", usual_key(&name)));
+                continue;
+            }
             match checked(&name, data, known.as_ref(), &mut self.never) {
                 Ok(data) => {
                     let words = provider_in_words(&data, known.as_ref());
@@ -130,12 +138,42 @@ impl Divided {
     fn clis(&mut self, value: toml::Value) {
         let given: BTreeMap<String, CliData> = value.try_into().unwrap_or_default();
         for (name, data) in given {
-            if let Ok(value) = toml::Value::try_from(&data) {
+            if !is_plain(&name) {
+                self.never.push(format!("clis.{} ({PLAIN_NAMES})", on_one_line(&name)));
+            } else if let Ok(value) = toml::Value::try_from(&data) {
                 self.add(&["clis", &name], value, program_in_words(&name, &data));
             }
         }
     }
 }
+
+/// What is said of a name that could be taken for another.
+const PLAIN_NAMES: &str = "a project's names are made of a-z, 0-9 and -";
+
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+/// Whether a key's variable belongs to a provider that the user has.
+fn is_taken(key: &str, user: &ConfigFile) -> bool {
+    built_in().values().chain(user.providers.values()).any(|known| known.key_env.as_deref() == Some(key))
+}
+
+/// Headers that say who is spoken to and by whom, or how a message is put together.
+const OWN_HEADERS: &[&str] = &[
+    "host",
+    "authorization",
+    "x-api-key",
+    "x-goog-api-key",
+    "api-key",
+    "cookie",
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "te",
+    "upgrade",
+    "expect",
+];
 
 /// The provider of that name that the user has without the project.
 pub fn known_provider(name: &str, user: &ConfigFile) -> Option<ProviderData> {
@@ -149,6 +187,10 @@ pub fn known_provider(name: &str, user: &ConfigFile) -> Option<ProviderData> {
 fn checked(name: &str, mut data: ProviderData, known: Option<&ProviderData>, never: &mut Vec<String>) -> Result<ProviderData, String> {
     if data.allow_http.take().is_some() {
         never.push(format!("providers.{}.allow_http", on_one_line(name)));
+    }
+    let is_own = |header: &str| OWN_HEADERS.contains(&header) || header.starts_with("proxy-");
+    if let Some(header) = data.headers.keys().map(|name| name.to_ascii_lowercase()).find(|name| is_own(name)) {
+        return Err(format!("a project sets no header `{header}`"));
     }
     let key = data.key_env.as_deref().filter(|key| !key.is_empty());
     let own_key = match known {
@@ -199,8 +241,8 @@ fn provider_in_words(data: &ProviderData, known: Option<&ProviderData>) -> Vec<S
     let key = data.key_env.clone().or_else(|| known.and_then(|known| known.key_env.clone())).filter(|key| !key.is_empty());
     words.extend(key.map(|key| format!("with the key in {}", on_one_line(&key))));
     if !data.headers.is_empty() {
-        let names: Vec<String> = data.headers.keys().map(|name| on_one_line(name)).collect();
-        words.push(format!("with the headers {}", names.join(", ")));
+        let headers: Vec<String> = data.headers.iter().map(|(name, value)| on_one_line(&format!("{name}: {value}"))).collect();
+        words.push(format!("with the headers {}", headers.join(", ")));
     }
     if data.price.is_some() || !data.prices.is_empty() {
         words.push("says itself what its models cost, which caps on money go by".to_owned());
@@ -209,20 +251,24 @@ fn provider_in_words(data: &ProviderData, known: Option<&ProviderData>) -> Vec<S
 }
 
 fn program_in_words(name: &str, data: &CliData) -> Vec<String> {
-    let command = data.command.as_deref().unwrap_or(name);
-    let args = data.args.as_ref().map(|args| serde_json::to_string(args).unwrap_or_default()).unwrap_or_default();
-    let mut words = vec![on_one_line(&format!("starts the program {command} {args}")).trim_end().to_owned()];
-    let given: Vec<String> = data.pass.iter().flatten().chain(data.key_vars.iter().flatten()).map(|name| on_one_line(name)).collect();
-    if !given.is_empty() {
-        words.push(format!("which sees the variables {}", given.join(", ")));
-    }
-    if !data.env.is_empty() {
-        words.push(format!("with {} set", data.env.keys().map(|name| on_one_line(name)).collect::<Vec<_>>().join(", ")));
-    }
-    if matches!(data.home, Some(rebut_models::cli::Home::User | rebut_models::cli::Home::OwnWithKey)) {
+    // Taken apart by name, so that a new setting has to be decided on.
+    let CliData { command, args, stdin: _, home, env, pass, files, context_files: _, idle_s: _, grace_ms: _, concurrency: _, .. } = data;
+    let CliData { version_args, key_vars, login_files: _, login: _, install: _, output: _, .. } = data;
+    let command = command.as_deref().unwrap_or(name);
+    let mut words = vec![format!("starts the program {command} {}", as_json(args.as_ref()))];
+    words.extend(version_args.as_ref().map(|args| format!("also as {command} {}", as_json(Some(args)))));
+    let given: Vec<&str> = pass.iter().flatten().chain(key_vars.iter().flatten()).map(String::as_str).collect();
+    words.extend((!given.is_empty()).then(|| format!("which sees the variables {}", given.join(", "))));
+    words.extend(env.iter().map(|(name, value)| format!("with {name} set to {value}")));
+    words.extend(files.iter().map(|(file, text)| format!("writes for it {file}: {text}")));
+    if matches!(home, Some(rebut_models::cli::Home::User | rebut_models::cli::Home::OwnWithKey)) {
         words.push("which sees your home folder".to_owned());
     }
-    words
+    words.iter().map(|line| on_one_line(line.trim_end())).collect()
+}
+
+fn as_json(value: Option<&impl serde::Serialize>) -> String {
+    value.and_then(|value| serde_json::to_string(value).ok()).unwrap_or_default()
 }
 
 fn in_words(path: &[&str], value: &toml::Value) -> Vec<String> {
@@ -325,6 +371,11 @@ base_url = 'https://evil.example\@api.openai.com/v1'",
             ),
             ("[providers.acme]\nbase_url = 'https:/evil.example/x://api.openai.com/v1'", "slashes"),
             ("[providers.acme]\nkey_env = 'ACME_API_KEY'", "no base_url"),
+            ("[providers.Openai]\nbase_url = 'http://127.0.0.1:1'\nkey_env = 'OPENAI_API_KEY'", "a-z"),
+            ("[providers.\"a\\nb\"]\nbase_url = 'https://a.example'", "a-z"),
+            ("[providers.own]\nheaders = { Host = 'evil.example' }", "no header `host`"),
+            ("[providers.acme]\nbase_url = 'https://a.example'\nheaders = { Authorization = 'x' }", "no header `authorization`"),
+            ("[clis.\"x y\"]\ncommand = 'sh'", "a-z"),
         ];
         for (text, words) in refused {
             let divided = divided(text);
@@ -353,6 +404,21 @@ base_url = 'https://evil.example\@api.openai.com/v1'",
             assert_eq!((data["openai"].prices.len(), data["openai"].allow_http), (usize::from(kept), None), "{model} {input}");
             assert_eq!(divided.never.len(), 1 + usize::from(!kept), "{:?}", divided.never);
         }
+    }
+
+    #[test]
+    fn all_that_a_program_is_given_is_shown() {
+        let text = "[clis.x]\ncommand = 'sh'\nargs = ['a']\nversion_args = ['-c', 'touch x']\npass = ['TOKEN']\nhome = 'user'\n\
+                    [clis.x.env]\nBASE_URL = 'https://evil.example'\n[clis.x.files]\n'a.md' = \"obey\\nme\"";
+        let expected = [
+            "starts the program sh [\"a\"]",
+            "also as sh [\"-c\",\"touch x\"]",
+            "which sees the variables TOKEN",
+            "with BASE_URL set to https://evil.example",
+            "writes for it a.md: obey me",
+            "which sees your home folder",
+        ];
+        assert_eq!(divided(text).powers[0].allows, expected);
     }
 
     #[test]

@@ -2,7 +2,11 @@
 //! repository: both are looked at before a file is read.
 
 use super::{first_line, git, succeeded};
-use crate::error::CliError;
+use crate::{
+    beneath::{Folder, Kind},
+    error::CliError,
+};
+use rebut_engine::clean::on_one_line;
 use std::path::{Path, PathBuf};
 
 /// The top of the working tree that `dir` is in. Refused where what git says is not what lies there.
@@ -30,8 +34,8 @@ pub(super) fn top(dir: &Path) -> Result<PathBuf, CliError> {
     let shared = dir.join(one(dir, "find the repository", "--git-common-dir")?);
     let shared = shared.canonicalize().map_err(|error| CliError::file("find", &shared, &error))?;
     let inner = inner.canonicalize().map_err(|error| CliError::file("find", &inner, &error))?;
-    let objects = shared.join("objects");
-    if !inner.starts_with(&shared) || objects.is_symlink() || objects.join("info/alternates").symlink_metadata().is_ok() {
+    check_plain(&shared)?;
+    if !inner.starts_with(&shared) || shared.join("objects/info/alternates").symlink_metadata().is_ok() {
         let error = refused("it takes its history from another repository (alternates, a shared folder or a link)");
         return Err(error.and_hint("or make it whole: git repack -a -d, then remove .git/objects/info/alternates"));
     }
@@ -59,6 +63,51 @@ fn check_regular(dir: &Path) -> Result<(), CliError> {
     let is_odd = |file: &PathBuf| file.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
     let odd = above.and_then(|top| READ_FIRST.iter().map(|name| top.join(name)).chain([top.join(".git")]).find(is_odd));
     odd.map_or(Ok(()), |file| Err(refused(&format!("{} is no regular file", file.display()))))
+}
+
+/// Parts of a repository's own folder that git follows to wherever they lead. Hooks are often links, and are never run here.
+const FOLLOWED: &[&str] = &["objects", "refs", "logs", "info", "worktrees", "reftable"];
+/// So many files are looked at; no repository that people work in has more that are not packed.
+const MOST_FILES: usize = 2_000_000;
+
+/// Refuses a repository with a link or a pipe among its own files: history would be read from, or written to, somewhere else.
+fn check_plain(git_dir: &Path) -> Result<(), CliError> {
+    let failed = |error: std::io::Error| CliError::file("read", git_dir, &error);
+    let odd = |path: &Path| refused(&format!("{} is no regular file or folder", on_one_line(&path.display().to_string())));
+    let mut folders = vec![(Folder::own(git_dir).map_err(failed)?, true)];
+    let mut seen = 0;
+    while let Some((folder, is_first)) = folders.pop() {
+        for name in folder.names().map_err(failed)? {
+            seen += 1;
+            let path = folder.path().join(&name);
+            match folder.about(&name).map_err(failed)?.kind {
+                Kind::Link | Kind::Other if is_first && name == "hooks" => {}
+                Kind::Link | Kind::Other => return Err(odd(&path)),
+                Kind::Folder if !is_first || FOLLOWED.iter().any(|known| name == *known) => {
+                    folders.push((folder.below(Path::new(&name)).map_err(failed)?, false));
+                }
+                Kind::Folder | Kind::File => {}
+            }
+        }
+        if seen > MOST_FILES {
+            return Err(refused("it has too many loose files").and_hint("pack them: git gc"));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses settings that hold only under some condition: they could hold where a worktree is made and not where they were looked for.
+pub(super) fn check_includes(git_dir: &Path) -> Result<(), CliError> {
+    for file in ["config", "config.worktree"].map(|name| git_dir.join(name)) {
+        let listed =
+            super::output(super::quiet(git_dir).args(["config", "--file"]).arg(&file).args(["--name-only", "--get-regexp", "^include"]))?;
+        if !listed.stdout.is_empty() {
+            return Err(
+                refused("its settings include others").and_hint(format!("take `include` and `includeIf` out of {}", file.display()))
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Whether the repository behind a `.git` file names it in turn: by a worktree's pointer back, or as the place of a submodule.

@@ -19,6 +19,10 @@ pub struct Repository {
 impl Repository {
     /// The one that `dir` belongs to, at its last commit. Refused where no branch `debate/<id>` could be made, or nobody could look at it.
     pub fn find(dir: &Path) -> Result<Self, CliError> {
+        // A bare one has no working tree to look for; it is refused below.
+        if dir.ancestors().any(|dir| dir.join(".git").symlink_metadata().is_ok()) {
+            super::super::top::top(dir)?;
+        }
         let found = git(dir, &["rev-parse", "--path-format=absolute", "--git-common-dir"], b"")?;
         let top = succeeded("find the repository", found).map_err(|error| {
             CliError::usage(error.to_string()).hint("go to a directory of a git repository that is yours, or make one: git init")
@@ -28,7 +32,7 @@ impl Repository {
             return Err(CliError::usage("this repository is bare: nobody works in it")
                 .hint("go to a checkout of it: git clone, or git worktree add"));
         }
-        super::super::top::top(dir)?;
+        super::super::top::check_includes(Path::new(top.trim_end_matches(['\r', '\n'])))?;
         let repository = Self { dir: PathBuf::from(top.trim_end_matches(['\r', '\n'])), base: String::new() };
         let Some(base) = commit(dir, "HEAD")? else {
             return Err(CliError::usage("this repository has no commit yet").hint("commit something first: git commit"));

@@ -300,13 +300,6 @@ fn set_traps(stage: &Stage) {
         fs::write(hooks.join(hook), format!("#!/bin/sh\n{} </dev/null\n", trap(&format!("hook-{hook}")))).expect("a hook");
         fs::set_permissions(hooks.join(hook), std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
     }
-    let included = stage.at("included");
-    fs::write(
-        &included,
-        format!("[filter \"tr=a.p\"]\n\tsmudge = {}\n\tclean = {}\n\trequired = true\n", trap("smudge-2"), trap("clean-2")),
-    )
-    .expect("a file");
-    let include = format!("includeIf.gitdir:{}/.path", stage.repo().display());
     let settings = [
         ("core.fsmonitor", trap("fsmonitor")),
         ("core.pager", trap("pager")),
@@ -339,7 +332,9 @@ fn set_traps(stage: &Stage) {
         ("gc.auto", "1".to_owned()),
         ("alias.worktree", format!("!{}", trap("alias"))),
         ("alias.log", format!("!{}", trap("alias"))),
-        (include.as_str(), included.display().to_string()),
+        ("filter.tr=a.p.smudge", trap("smudge-2")),
+        ("filter.tr=a.p.clean", trap("clean-2")),
+        ("filter.tr=a.p.required", "true".to_owned()),
     ];
     for (key, value) in &settings {
         stage.user(&["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "config", key, value]);
@@ -360,6 +355,22 @@ fn files_of_another_folder_are_not_a_repositorys_own() {
     fs::write(stage.at("other/.git"), format!("gitdir: {}\n", stage.repo().join(".git").display())).expect("a file");
     let refused = Repository::find(&stage.at("other")).expect_err("another's repository").to_string();
     assert!(refused.contains("which knows nothing of it"), "{refused}");
+    // Neither links nor pipes stand among a repository's own files, and its settings hold everywhere.
+    let odd: [(&str, fn(&Path)); 3] = [
+        (".git/refs/heads/linked", |at| std::os::unix::fs::symlink("/tmp", at).expect("a link")),
+        (".git/objects/zz", |at| std::os::unix::fs::symlink("/tmp", at).expect("a link")),
+        (".git/info/grafts", |at| assert!(Command::new("mkfifo").arg(at).status().expect("mkfifo is there").success())),
+    ];
+    for (name, make) in odd {
+        make(&stage.repo().join(name));
+        let refused = Repository::find(&stage.repo()).expect_err(name).to_string();
+        assert!(refused.contains("is no regular file or folder"), "{name}: {refused}");
+        fs::remove_file(stage.repo().join(name)).expect("gone");
+    }
+    stage.user(&["config", "includeIf.onbranch:debate/**.path", "evil.inc"]);
+    let refused = Repository::find(&stage.repo()).expect_err("settings for some branches").to_string();
+    assert!(refused.contains("its settings include others"), "{refused}");
+    stage.user(&["config", "--unset", "includeIf.onbranch:debate/**.path"]);
     // A worktree is named by its repository, as a submodule is.
     stage.user(&["worktree", "add", "-q", "-b", "beside", &stage.at("beside").display().to_string()]);
     assert!(Repository::find(&stage.at("beside")).is_ok());
