@@ -183,10 +183,6 @@ fn set_traps(stage: &Stage) {
         fs::write(&file, format!("#!/bin/sh\n{} </dev/null\n", trap(hook))).expect("a hook");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("a mode");
     }
-    let included = stage.at("included");
-    fs::write(&included, format!("[filter \"tr=a.p\"]\n\tsmudge = {0}\n\tclean = {0}\n\trequired = true\n", trap("included")))
-        .expect("a file");
-    let include = format!("includeIf.gitdir:{}/.path", repo("").display());
     for (key, value) in [
         ("core.fsmonitor", trap("fsmonitor")),
         ("core.sshCommand", trap("ssh")),
@@ -208,7 +204,9 @@ fn set_traps(stage: &Stage) {
         ("remote.far.promisor", "true".to_owned()),
         ("gc.auto", "1".to_owned()),
         ("alias.worktree", format!("!{}", trap("alias"))),
-        (&include, included.display().to_string()),
+        ("filter.tr=a.p.smudge", trap("included")),
+        ("filter.tr=a.p.clean", trap("included")),
+        ("filter.tr=a.p.required", "true".to_owned()),
     ] {
         stage.user(&["config", key, &value]);
     }
