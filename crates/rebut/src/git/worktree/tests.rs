@@ -344,6 +344,9 @@ fn set_traps(stage: &Stage) {
     }
 }
 
+/// Puts something odd at a path.
+type Make = fn(&Path);
+
 #[test]
 fn files_of_another_folder_are_not_a_repositorys_own() {
     let stage = Stage::new();
@@ -356,7 +359,7 @@ fn files_of_another_folder_are_not_a_repositorys_own() {
     let refused = Repository::find(&stage.at("other")).expect_err("another's repository").to_string();
     assert!(refused.contains("which knows nothing of it"), "{refused}");
     // Neither links nor pipes stand among a repository's own files, and its settings hold everywhere.
-    let odd: [(&str, fn(&Path)); 3] = [
+    let odd: [(&str, Make); 3] = [
         (".git/refs/heads/linked", |at| std::os::unix::fs::symlink("/tmp", at).expect("a link")),
         (".git/objects/zz", |at| std::os::unix::fs::symlink("/tmp", at).expect("a link")),
         (".git/info/grafts", |at| assert!(Command::new("mkfifo").arg(at).status().expect("mkfifo is there").success())),
