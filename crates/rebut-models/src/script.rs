@@ -40,7 +40,7 @@
 //! Without `!usage` the words of the prompt and of the reply are counted. A script costs nothing, unless `cost` says so.
 
 mod command;
-mod glob;
+pub mod glob;
 mod parse;
 
 pub use parse::{Script, ScriptError};

@@ -1,4 +1,4 @@
-//! Turn names with holes: `*` stands for anything (also nothing), `?` for one character.
+//! Names with holes, of turns and of files: `*` stands for anything (also nothing), `?` for one character.
 
 /// Whether a name has the pattern's form. Takes at most `pattern × name` steps, whatever the pattern.
 pub fn matches(pattern: &str, name: &str) -> bool {
@@ -50,9 +50,14 @@ mod tests {
             ("a*b*c", "a-c-b", false),
             ("?", "é", true),
             ("", "x", false),
+            ("", "", true),
+            ("*.key", ".key", true),
+            ("*secret*.json", "my-secret-data.json", true),
+            ("a*", "ba", false),
         ];
         for (pattern, name, expected) in rows {
             assert_eq!(matches(pattern, name), expected, "{pattern:?} {name:?}");
         }
+        assert!(!matches(&"*a".repeat(1000), &"a".repeat(999)), "would not end by trying everything");
     }
 }
