@@ -34,8 +34,8 @@ pub trait Outbox: Send + Sync + 'static {
     /// Adds a webhook, unless its owner has as many as `most` already. From now on, not from before, events are kept for it.
     async fn add_webhook(&self, new: NewWebhook, most: usize) -> Result<Option<Webhook>, StoreError>;
 
-    /// The webhooks of an owner, oldest first.
-    async fn webhooks(&self, owner: &str) -> Result<Vec<Webhook>, StoreError>;
+    /// The webhooks of an owner, or all of them, oldest first.
+    async fn webhooks(&self, owner: Option<&str>) -> Result<Vec<Webhook>, StoreError>;
 
     /// What messages to a webhook are signed with, if it is that owner's.
     async fn webhook_secret(&self, owner: &str, id: &str) -> Result<Option<Secret>, StoreError>;

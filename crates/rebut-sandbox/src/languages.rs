@@ -1,6 +1,6 @@
 //! The languages code can be written in: a table of data, and finding their toolchains on this machine.
 
-use crate::limits::Limits;
+use crate::{builds::Builds, limits::Limits};
 use rebut_engine::{
     clean::on_one_line,
     nearest::nearest,
@@ -11,7 +11,7 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     process::Stdio,
-    sync::LazyLock,
+    sync::{Arc, LazyLock},
     time::Duration,
 };
 
@@ -26,6 +26,8 @@ pub struct Toolchain {
     pub folders: Vec<PathBuf>,
     /// What it calls its version, in one line.
     pub version: String,
+    /// What was built with it before.
+    pub(crate) builds: Arc<Builds>,
 }
 
 /// One row of the table.
@@ -94,7 +96,7 @@ pub async fn find(name: &str) -> Result<Toolchain, Refused> {
     check_folder(&folder).map_err(said)?;
     let executable = fill(&language.executable, &folder, &program, "");
     let version = ask(Path::new(&executable), &language.version).await.unwrap_or_else(|_| "of unknown version".to_owned());
-    Ok(Toolchain { language, program: PathBuf::from(executable), folders: vec![folder], version })
+    Ok(Toolchain { language, program: PathBuf::from(executable), folders: vec![folder], version, builds: Arc::default() })
 }
 
 impl Toolchain {

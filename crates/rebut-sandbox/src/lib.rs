@@ -1,5 +1,6 @@
 //! Untrusted code in a cell: bubblewrap and namespaces around it, Landlock and seccomp inside, a warden that leaves nothing behind.
 
+mod builds;
 mod languages;
 mod limits;
 mod running;

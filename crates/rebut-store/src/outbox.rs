@@ -66,10 +66,10 @@ impl Outbox for SqliteStore {
         self.change(true, move |connection| add(connection, &new, most)).await
     }
 
-    async fn webhooks(&self, owner: &str) -> Result<Vec<Webhook>, StoreError> {
-        let owner = owner.to_owned();
+    async fn webhooks(&self, owner: Option<&str>) -> Result<Vec<Webhook>, StoreError> {
+        let owner = owner.map(str::to_owned);
         self.read(move |connection| {
-            let mut statement = connection.prepare_cached(&format!("{WEBHOOK} WHERE owner = ?1 ORDER BY created_at, id"))?;
+            let mut statement = connection.prepare_cached(&format!("{WEBHOOK} WHERE ?1 IS NULL OR owner = ?1 ORDER BY created_at, id"))?;
             statement.query_map([&owner], webhook)?.collect()
         })
         .await

@@ -57,6 +57,13 @@ pub struct App {
 impl App {
     /// Reads the configuration. `set` are changes from the command line.
     pub fn open(global: &GlobalArgs, set: &[String]) -> Result<Self, CliError> {
+        let app = Self::open_untrusted(global, set)?;
+        app.place.as_ref().map_or(Ok(()), Place::check_not_brought)?;
+        Ok(app)
+    }
+
+    /// The same for the one command that decides whether the data directory may be used.
+    pub fn open_untrusted(global: &GlobalArgs, set: &[String]) -> Result<Self, CliError> {
         let origin = origin(global)?;
         let config = Config::load(&origin, set)?;
         if let Some(notice) = config.notice.as_ref().filter(|_| !global.quiet) {
@@ -100,7 +107,9 @@ impl App {
     /// Where debates are kept.
     pub fn place(&self) -> Result<&Place, CliError> {
         let nowhere = || CliError::usage("there is no place to keep debates: HOME is not set").hint("name one with --data DIR");
-        self.place.as_ref().ok_or_else(nowhere)
+        let place = self.place.as_ref().ok_or_else(nowhere)?;
+        place.claim()?;
+        Ok(place)
     }
 
     /// Where the worktrees of debates are.

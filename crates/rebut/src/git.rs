@@ -2,6 +2,7 @@
 
 pub mod branch;
 mod commits;
+mod running;
 mod top;
 mod untracked;
 pub mod worktree;
@@ -14,10 +15,9 @@ use crate::{
 use rebut_engine::clean::on_one_line;
 use std::{
     ffi::{OsStr, OsString},
-    io::Read,
     path::{Component, Path},
-    process::{Command, Output, Stdio},
-    time::{Duration, Instant},
+    process::{Command, Output},
+    time::Duration,
 };
 
 /// A change to review.
@@ -222,41 +222,11 @@ fn without_filters(command: &mut Command, filters: &[OsString], known: usize) {
     }
 }
 
-/// Git answers within this time, or something in the repository makes it wait, such as a pipe in a file's place.
+/// Git answers questions within this time.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn output(command: &mut Command) -> Result<Output, CliError> {
-    let failed = |error: std::io::Error| CliError::failed(format!("cannot run git: {error}")).hint("install git, or review a file");
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
-    let read = |stream: Option<Box<dyn Read + Send>>| {
-        std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            stream.map_or(Ok(0), |mut stream| stream.read_to_end(&mut bytes)).map(|_| bytes)
-        })
-    };
-    let stdout = read(child.stdout.take().map(|stream| Box::new(stream) as _));
-    let stderr = read(child.stderr.take().map(|stream| Box::new(stream) as _));
-    let late = Instant::now() + PATIENCE;
-    let status = loop {
-        match child.try_wait().map_err(failed)? {
-            Some(status) => break status,
-            None if Instant::now() < late => std::thread::sleep(Duration::from_millis(5)),
-            None => {
-                // It may have ended meanwhile, which is as good.
-                let _ = child.kill();
-                let _ = child.wait();
-                let message = format!("git did not answer within {} s", PATIENCE.as_secs());
-                return Err(
-                    CliError::failed(message).hint("something in this repository makes it wait; give a file instead: rebut review FILE")
-                );
-            }
-        }
-    };
-    let whole = |thread: std::thread::JoinHandle<std::io::Result<Vec<u8>>>| match thread.join() {
-        Ok(bytes) => bytes.map_err(failed),
-        Err(_) => Err(CliError::failed("what git said could not be read")),
-    };
-    Ok(Output { status, stdout: whole(stdout)?, stderr: whole(stderr)? })
+    running::output(command, b"", PATIENCE)
 }
 
 fn succeeded(doing: &str, output: Output) -> Result<String, CliError> {

@@ -1,5 +1,9 @@
 //! Where things are kept: the database, on this machine or on a server; the sealing key and trusted keys always here.
 
+mod brought;
+
+pub use brought::{known_by, whole};
+
 use crate::{
     app::{environment, path_variable},
     beneath::{Folder, Kind, Typed},
@@ -28,6 +32,8 @@ pub struct Place {
     server: Option<String>,
     /// The user's own folder for what names places of this machine. A data directory may come from anybody, and names nothing outside itself.
     state: Option<PathBuf>,
+    /// Whether the directory lies in a project, which may have brought it.
+    in_project: bool,
 }
 
 /// What debates are kept in.
@@ -52,7 +58,7 @@ impl Place {
         // A name that is meant from here on may lead through links of a project; a whole path in the user's own file or home leads through theirs.
         let from_here = |dir: &PathBuf| global.data.is_some() || dir.is_relative();
         let dir = global.data.clone().or(configured).or_else(|| user_data().map(|dir| dir.join("rebut")));
-        dir.as_ref().filter(|dir| from_here(dir)).map_or(Ok(()), |dir| check_typed(dir))?;
+        let in_project = dir.as_ref().filter(|dir| from_here(dir)).map_or(Ok(false), |dir| check_typed(dir))?;
         let dir = dir.map(|dir| if from_here(&dir) { dir } else { without_links(&dir) });
         // A directory that was named by hand is meant, whatever the file says.
         let in_file = config.defaults.database.clone().filter(|_| global.data.is_none());
@@ -62,7 +68,7 @@ impl Place {
             return Err(CliError::usage(message).hint("it is written postgres://USER:PASSWORD@HOST:PORT/NAME; leave it out for a file"));
         }
         dir.as_deref().map_or(Ok(()), check_links)?;
-        Ok(dir.map(|dir| Self { dir, server, state: state_dir() }))
+        Ok(dir.map(|dir| Self { dir, server, state: state_dir(), in_project }))
     }
 
     /// The directory itself.
@@ -126,15 +132,23 @@ impl Place {
 
     /// The sealing key of this installation, made when first needed and readable only by its owner.
     pub fn seal(&self) -> Result<Seal, CliError> {
-        let path = self.dir.join("seal.key");
-        if let Some(secret) = read_key(&path)? {
-            return Ok(Seal::from_secret(&secret));
+        self.claim()?;
+        let path = self.dir.join(SEAL);
+        decode_hex(self.seal_text()?.trim()).map(|secret| Seal::from_secret(&secret)).ok_or_else(|| {
+            CliError::failed(format!("{} is damaged", path.display()))
+                .hint("restore it from a backup; without it old debates cannot be verified")
+        })
+    }
+
+    fn seal_text(&self) -> Result<String, CliError> {
+        let path = self.dir.join(SEAL);
+        if let Some(text) = reading::text_if_there(&path)? {
+            return Ok(text);
         }
         let secret = Seal::new_secret().map_err(|error| CliError::failed(format!("no randomness for a key: {error}")))?;
         // Two first runs at once: whoever creates the file wins, the other reads it.
         create_private(&path, &encode_hex(&secret))?;
-        let kept = read_key(&path)?.map(|secret| Seal::from_secret(&secret));
-        kept.ok_or_else(|| CliError::failed(format!("{} vanished", path.display())))
+        reading::text_if_there(&path)?.ok_or_else(|| CliError::failed(format!("{} vanished", path.display())))
     }
 
     /// Public keys whose seals count: this installation's, and those the user chose to trust.
@@ -153,13 +167,8 @@ impl Place {
     }
 }
 
-fn read_key(path: &Path) -> Result<Option<[u8; 32]>, CliError> {
-    let Some(text) = reading::text_if_there(path)? else { return Ok(None) };
-    decode_hex(text.trim()).map(Some).ok_or_else(|| {
-        CliError::failed(format!("{} is damaged", path.display()))
-            .hint("restore it from a backup; without it old debates cannot be verified")
-    })
-}
+/// The file of the sealing key.
+const SEAL: &str = "seal.key";
 
 /// The file of vectors.
 const VECTORS: &str = "embeddings.json";
@@ -174,14 +183,15 @@ pub fn state_dir() -> Option<PathBuf> {
 fn without_links(path: &Path) -> PathBuf {
     let found = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
     match found.and_then(|(above, real)| Some(real.join(path.strip_prefix(above).ok()?))) {
-        Some(real) => real,
+        // An empty rest would leave a slash at the end.
+        Some(real) => real.components().collect(),
         None => path.to_owned(),
     }
 }
 
-/// Refuses a data directory that was typed and is reached by a link of a project.
-fn check_typed(dir: &Path) -> Result<(), CliError> {
-    Typed::new(dir).and_then(|dir| dir.check()).map_err(|error| not_there(dir, &error))
+/// Whether a data directory that was typed lies in a project; refused is one that is reached by a link there.
+fn check_typed(dir: &Path) -> Result<bool, CliError> {
+    Typed::new(dir).and_then(|dir| dir.check().map(|()| dir.is_in_project())).map_err(|error| not_there(dir, &error))
 }
 
 fn not_there(dir: &Path, error: &io::Error) -> CliError {

@@ -9,7 +9,7 @@ use super::{
     pair::ended_words,
     worker::{self, Worker},
 };
-use crate::{Ended, Given, Jail, Limits, Spec, languages::Toolchain, limits::PROCESSOR_TIME};
+use crate::{Ended, Given, Jail, Limits, Spec, builds, languages::Toolchain, limits::PROCESSOR_TIME};
 use rebut_engine::sandbox::{End, Job, Ran, Refused, TestVerdict, Tests, Work};
 use tokio::{io::AsyncWriteExt, time::Instant};
 
@@ -133,7 +133,9 @@ struct NotBuilt {
 async fn build_all(jail: &Jail, tools: &Toolchain, mut plan: Plan) -> Result<(Plan, Result<Built, NotBuilt>), Refused> {
     loop {
         let code_steps = plan.worker.as_ref().map_or(&[][..], |worker| &worker.steps);
-        let (tests, code) = tokio::try_join!(build(jail, tools, &plan.steps), build(jail, tools, code_steps))?;
+        // What holds code and tests, and a name that was never used before, is not built again.
+        let keeps = plan.worker.is_some();
+        let (tests, code) = tokio::try_join!(build(jail, tools, &plan.steps, keeps), build(jail, tools, code_steps, keeps))?;
         let failed = match (tests, code) {
             (Ok(tests), Ok(code)) => return Ok((plan, Ok(Built { tests, code }))),
             (_, Err(failed)) | (Err(failed), _) => failed,
@@ -146,10 +148,15 @@ async fn build_all(jail: &Jail, tools: &Toolchain, mut plan: Plan) -> Result<(Pl
     }
 }
 
-async fn build(jail: &Jail, tools: &Toolchain, steps: &[Step]) -> Result<Result<Vec<Given>, NotBuilt>, Refused> {
+async fn build(jail: &Jail, tools: &Toolchain, steps: &[Step], keeps: bool) -> Result<Result<Vec<Given>, NotBuilt>, Refused> {
     let mut made: Vec<Given> = Vec::new();
     for step in steps {
-        let writable = step.files.iter().chain(&made).cloned().collect();
+        let writable: Vec<Given> = step.files.iter().chain(&made).cloned().collect();
+        let key = builds::key(&step.argv, &writable);
+        if let Some(known) = tools.builds.find(&key) {
+            made.extend(known);
+            continue;
+        }
         let collect: Vec<String> = step.makes.iter().map(|name| (*name).to_owned()).collect();
         let (folders, env, limits) = (tools.folders.clone(), tools.env(), tools.build_limits());
         let spec = Spec { argv: step.argv.clone(), writable, folders, env, limits, collect, ..Spec::default() };
@@ -158,6 +165,9 @@ async fn build(jail: &Jail, tools: &Toolchain, steps: &[Step]) -> Result<Result<
             let words = String::from_utf8_lossy(&[ended.stderr, ended.stdout].concat()).into_owned();
             let end = if matches!(ended.end, End::Exited(_)) { End::NotBuilt } else { ended.end };
             return Ok(Err(NotBuilt { end, words, doubt: None }));
+        }
+        if keeps {
+            tools.builds.keep(key, &ended.files);
         }
         made.extend(ended.files);
     }

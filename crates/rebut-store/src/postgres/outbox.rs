@@ -93,9 +93,9 @@ impl Outbox for PostgresStore {
         Ok(self.all(&sql, &values, webhook).await?.pop())
     }
 
-    async fn webhooks(&self, owner: &str) -> Result<Vec<Webhook>, StoreError> {
-        let sql = format!("SELECT {WEBHOOK} FROM webhooks WHERE owner = $1 ORDER BY webhooks.created_at, id");
-        self.all(&sql, &[value(held(owner), Type::TEXT)], webhook).await
+    async fn webhooks(&self, owner: Option<&str>) -> Result<Vec<Webhook>, StoreError> {
+        let sql = format!("SELECT {WEBHOOK} FROM webhooks WHERE $1 IS NULL OR owner = $1 ORDER BY webhooks.created_at, id");
+        self.all(&sql, &[value(owner.map(held), Type::TEXT)], webhook).await
     }
 
     async fn webhook_secret(&self, owner: &str, id: &str) -> Result<Option<Secret>, StoreError> {

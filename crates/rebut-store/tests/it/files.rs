@@ -48,7 +48,7 @@ async fn an_older_database_is_brought_forward_with_what_is_in_it() {
     old.execute_batch("INSERT INTO debate_logs VALUES ('1', '2', 'kind', '{}', '2026'); PRAGMA user_version = 1").expect("a row");
     drop(old);
     let store = open(&path);
-    assert_eq!((store.webhooks("ann").await, store.visit("1").await), (Ok(vec![]), Ok(None)));
+    assert_eq!((store.webhooks(Some("ann")).await, store.visit("1").await), (Ok(vec![]), Ok(None)));
     assert_eq!((ask(&path, "PRAGMA user_version"), ask(&path, "SELECT count(*) FROM debate_logs")), (3, 1));
 }
 

@@ -215,7 +215,7 @@ impl Typed {
 
     fn from(here: &Path, path: &Path) -> Self {
         let whole = plain(&here.join(path));
-        let shared = if path.is_absolute() { Some(here).filter(|_| whole.starts_with(here)) } else { common(here, &whole) };
+        let shared = common(here, &whole).filter(|shared| path.is_relative() || *shared == here);
         let above = whole.parent().unwrap_or(&whole);
         // The outermost one: a planted link may lead into another repository.
         let repository = above.ancestors().filter(|dir| dir.join(".git").symlink_metadata().is_ok()).last();
@@ -227,6 +227,11 @@ impl Typed {
             Some((anchor, rest)) => Self { anchor: Some(anchor.to_owned()), rest: rest.to_owned() },
             None => Self { anchor: None, rest: whole },
         }
+    }
+
+    /// Whether it leads into a project, which may have brought what is there.
+    pub fn is_in_project(&self) -> bool {
+        self.anchor.is_some()
     }
 
     /// A file to read. Below the anchor only a regular one; elsewhere also a pipe, as a shell's `<(…)` is.

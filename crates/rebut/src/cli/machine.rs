@@ -49,11 +49,11 @@ pub struct TrustArgs {
     /// Trust it without being asked, as for a script that has read what it allows
     #[arg(long, conflicts_with_all = ["list", "revoke"])]
     pub yes: bool,
-    /// List every file that is trusted
+    /// List every file and data folder that is trusted
     #[arg(long, conflicts_with = "revoke")]
     pub list: bool,
-    /// Trust a file no more: this project's, or FILE
-    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    /// Trust something no more: this project's file, or the file or data folder at PATH
+    #[arg(long, value_name = "PATH", num_args = 0..=1)]
     pub revoke: Option<Option<PathBuf>>,
     /// Print JSON
     #[arg(long)]

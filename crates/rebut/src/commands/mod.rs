@@ -98,7 +98,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Doctor(args)) => doctor::run(&global, args).await,
         Some(Command::Models(args)) => models::run(&global, args).await,
         Some(Command::Config(command)) => config::run(&global, command),
-        Some(Command::Trust(args)) => trust::run(&global, &args),
+        Some(Command::Trust(args)) => trust::run(&global, &args).await,
         Some(Command::Schema(args)) => meta::schema(args),
         Some(Command::Roles(args)) => meta::roles(&global, args),
         Some(Command::Serve(args)) => crate::serve::run(&global, args).await,

@@ -1,10 +1,13 @@
-//! Whom the user trusts: projects' files by their place and the hash of their content, recorded in the user's own folder. Any change asks again.
+//! What the user trusts: projects' files by their place and the hash of their content, and data folders by the hash of their sealing key, recorded
+//! in the user's own folder. Any change asks again.
 
 use crate::{beneath::Folder, error::CliError, reading, replacing::replace_private};
 use rebut_engine::record::Hash;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
+    fs::File,
     path::{Path, PathBuf},
 };
 
@@ -54,19 +57,34 @@ impl Trust {
 
     /// Trusts a file as it is.
     pub fn record(&self, path: &Path, text: &str, allows: Vec<String>) -> Result<(), CliError> {
+        self.record_new(path, allows, || Ok(text.to_owned()))
+    }
+
+    /// Trusts a file that `make` makes or finds, and whose content it gives. Nobody else reads or changes the record meanwhile.
+    pub fn record_new(&self, path: &Path, allows: Vec<String>, make: impl FnOnce() -> Result<String, CliError>) -> Result<(), CliError> {
+        let _lock = self.lock()?;
         let mut entries = self.entries()?;
-        entries.insert(key(path), Entry { hash: hash(text), allows });
+        entries.insert(key(path), Entry { hash: hash(&make()?), allows });
         self.write(&entries)
     }
 
     /// Trusts a file no more. Says whether it was trusted.
     pub fn revoke(&self, path: &Path) -> Result<bool, CliError> {
+        let _lock = self.lock()?;
         let mut entries = self.entries()?;
         let was = entries.remove(&key(path)).is_some();
         if was {
             self.write(&entries)?;
         }
         Ok(was)
+    }
+
+    /// Waits until nobody else changes the record; nobody does until the file is dropped.
+    pub fn lock(&self) -> Result<File, CliError> {
+        let dir = self.file.parent().unwrap_or(Path::new("."));
+        let folder = Folder::own_or_new(dir).map_err(|error| CliError::file("create", dir, &error))?;
+        let lock = folder.open_or_new(OsStr::new(LOCK)).and_then(|file| file.lock().map(|()| file));
+        lock.map_err(|error| CliError::file("lock", &dir.join(LOCK), &error))
     }
 
     /// Everything that is trusted.
@@ -80,11 +98,12 @@ impl Trust {
 
     fn write(&self, entries: &Entries) -> Result<(), CliError> {
         let text = serde_json::to_string_pretty(entries).map_err(|error| CliError::failed(error.to_string()))?;
-        let dir = self.file.parent().unwrap_or(Path::new("."));
-        Folder::own_or_new(dir).map_err(|error| CliError::file("create", dir, &error))?;
         replace_private(&self.file, &format!("{text}\n"))
     }
 }
+
+/// The file that is locked while the record is changed.
+const LOCK: &str = "trusted.lock";
 
 fn key(path: &Path) -> String {
     path.to_string_lossy().into_owned()

@@ -77,7 +77,7 @@ impl Webhooks for Hooks {
     }
 
     async fn list(&self, owner: &str) -> Result<Vec<Webhook>, NotDone> {
-        Ok(self.database.webhooks(owner).await?)
+        Ok(self.database.webhooks(Some(owner)).await?)
     }
 
     async fn replace(&self, owner: &str, id: &str, asked: WebhookRequest) -> Result<Webhook, NotDone> {

@@ -44,13 +44,19 @@ private_repository() (
     git branch precious
 )
 
-# A data folder with a debate of somebody else's: FOLDER FORMAT.
-debate_in() (
-    mkdir -p "$1"
+# A command that the clone's author ran elsewhere over a data folder of the clone: FOLDER ARGUMENT….
+by_its_author() (
     dir=$PWD/$1
+    shift
+    mkdir -p "$NOTES/../author"
     cd /
-    "$REBUT" --data "$dir" import "$EXAMPLES/$2/journal.ndjson" --trust >/dev/null
+    HOME="$NOTES/../author" "$REBUT" --data "$dir" "$@" >/dev/null
 )
+
+# A data folder with a debate of somebody else's: FOLDER FORMAT.
+debate_in() {
+    by_its_author "$1" import "$EXAMPLES/$2/journal.ndjson" --trust
+}
 
 # A panel that is used when nobody names one: MODEL [ROLE].
 panel() {

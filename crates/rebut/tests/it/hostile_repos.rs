@@ -91,7 +91,9 @@ async fn meet(group: &str) {
     let only = std::env::var("REBUT_HOSTILE").unwrap_or_default();
     for repository in repositories().into_iter().filter(|path| name_of(path).starts_with(&format!("{group}-{only}"))) {
         let rows = fs::read_to_string(repository.join("rows")).unwrap_or_default();
-        let rows: Vec<Option<&str>> = if rows.is_empty() { vec![None] } else { rows.lines().map(Some).collect() };
+        let mut rows: Vec<Option<&str>> = if rows.is_empty() { vec![None] } else { rows.lines().map(Some).collect() };
+        // Root has met them all: what differs for an ordinary user are rights, and not how an address is spelled.
+        rows.truncate(if users::is_second_run() { 1 } else { rows.len() });
         for row in rows {
             broken.extend(meet_one(&repository, row).await);
         }

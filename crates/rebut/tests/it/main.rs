@@ -3,6 +3,7 @@
 mod arms;
 mod audit;
 mod bench;
+mod brought;
 mod budget;
 mod canary;
 mod challenge;

@@ -34,7 +34,7 @@ async fn an_older_one_is_brought_forward_with_what_is_in_it() {
         "DROP TABLE rebut.webhooks, rebut.webhook_deliveries, rebut.removed, rebut.visits; UPDATE rebut.schema_version SET version = 1",
     );
     let store = connect(&url).await;
-    assert_eq!((store.webhooks("ann").await, store.visit("1").await), (Ok(vec![]), Ok(None)));
+    assert_eq!((store.webhooks(Some("ann")).await, store.visit("1").await), (Ok(vec![]), Ok(None)));
     assert_eq!(cluster.ask(&url, "SELECT version, (SELECT count(*) FROM rebut.events) FROM rebut.schema_version"), "3|3");
 }
 

@@ -1,12 +1,12 @@
 //! Git, called so that nothing the repository or the user's settings name is run.
 
-use super::super::{filters_of, first_line, without_filters};
+use super::super::{filters_of, first_line, running, without_filters};
 use crate::error::CliError;
 use std::{
     ffi::OsStr,
-    io::Write,
     path::Path,
-    process::{Command, Output, Stdio},
+    process::{Command, Output},
+    time::Duration,
 };
 
 /// Runs git in `dir` with nothing of the repository's own, nor of the user's.
@@ -73,18 +73,12 @@ fn safe(dir: &Path) -> Command {
     command
 }
 
+/// Large trees are checked out within this time.
+const PATIENCE: Duration = Duration::from_secs(600);
+
 /// Runs a command with this input to its end.
 pub fn output(command: &mut Command, input: &[u8]) -> Result<Output, CliError> {
-    let failed = |error: std::io::Error| CliError::failed(format!("cannot run git: {error}")).hint("install git");
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
-    // None of our commands writes before it has read all, so neither waits for the other.
-    if let Some(mut stdin) = child.stdin.take() {
-        match stdin.write_all(input) {
-            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => return Err(failed(error)),
-            _ => {}
-        }
-    }
-    child.wait_with_output().map_err(failed)
+    running::output(command, input, PATIENCE)
 }
 
 /// What it printed, if it ended well.

@@ -106,11 +106,15 @@ impl Book {
     }
 }
 
+/// Ports that the system gives to nobody by itself: a client of another test, whose server has gone, does not knock here by accident.
+const PORTS: std::ops::Range<u16> = 20_000..30_000;
+
 /// Listeners on one port of the foreign address, and of this machine's usual ones: other spellings lead there.
 fn listeners() -> Vec<TcpListener> {
-    for _ in 0..100 {
-        let first = TcpListener::bind((FOREIGN, 0)).expect("an address of the loopback");
-        let port = first.local_addr().expect("an address").port();
+    // Tests that run at once begin at different places.
+    let apart = std::process::id() as usize * 97 % PORTS.len();
+    for port in PORTS.cycle().skip(apart).take(PORTS.len()) {
+        let Ok(first) = TcpListener::bind((FOREIGN, port)) else { continue };
         let Ok(second) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)) else { continue };
         let third = TcpListener::bind((Ipv6Addr::LOCALHOST, port));
         // A machine may have no IPv6 at all.

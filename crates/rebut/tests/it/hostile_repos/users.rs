@@ -9,6 +9,11 @@ pub const EXAMPLES: &str = "REBUT_TEST_EXAMPLES";
 /// Any user will do that is not root and has no rights.
 const NOBODY: &str = "65534";
 
+/// Whether root has run this test, and it runs again.
+pub fn is_second_run() -> bool {
+    std::env::var_os(BINARY).is_some()
+}
+
 /// Runs the test of that name as an ordinary user. Whoever is one already has run it by its own name, and nothing is left to do.
 pub fn as_ordinary_user(test: &str) {
     if !rustix::process::geteuid().is_root() {

@@ -1,0 +1,123 @@
+//! A data folder that a project may have brought: its debates, webhooks and keys are somebody else's until the user trusts it. What this program
+//! made itself is known by its sealing key, which nobody else has.
+
+use super::{Place, SEAL, without_links};
+use crate::{
+    beneath::Folder,
+    config::{Standing, Trust},
+    error::CliError,
+    reading,
+};
+use rebut_engine::clean::on_one_line;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+impl Place {
+    /// Refuses a data folder that lies in a project and that neither was made here nor is trusted.
+    pub fn check_not_brought(&self) -> Result<(), CliError> {
+        let why = match self.standing()? {
+            Standing::Trusted => return Ok(()),
+            Standing::Changed => "has another sealing key than the one that was made here",
+            Standing::Unknown => "holds something, and was not made here by you",
+        };
+        let message = format!("the data folder {} lies in a project, {why}", on_one_line(&self.dir.display().to_string()));
+        let hint = "name another with --data DIR; or let `rebut trust` show, with the same --data, what it would allow";
+        Err(CliError::usage(message).hint(hint))
+    }
+
+    /// How the data folder stands. Whatever does not lie in a project is the user's own choice, and in an empty folder there is nothing to trust.
+    pub fn standing(&self) -> Result<Standing, CliError> {
+        if !self.in_project || self.is_empty()? {
+            return Ok(Standing::Trusted);
+        }
+        let Some(record) = self.record() else { return Ok(Standing::Unknown) };
+        // Somebody may be making it right now.
+        let _lock = record.lock()?;
+        let seal = reading::text_if_there(&self.dir.join(SEAL))?.unwrap_or_default();
+        record.standing(&self.whole(), &seal)
+    }
+
+    /// Where it is, whole and without links, as it is recorded.
+    pub fn whole(&self) -> PathBuf {
+        whole(&self.dir)
+    }
+
+    /// Makes the sealing key before anything else is put into a folder in a project, and remembers that this folder was made here.
+    pub fn claim(&self) -> Result<(), CliError> {
+        if self.in_project && self.is_empty()? { self.trust_it(Vec::new()) } else { Ok(()) }
+    }
+
+    /// Remembers the data folder as one that may be used. `allows` is what that was said to allow.
+    pub fn trust_it(&self, allows: Vec<String>) -> Result<(), CliError> {
+        match self.record() {
+            Some(record) => record.record_new(&self.whole(), allows, || self.seal_text()),
+            None => Ok(()),
+        }
+    }
+
+    fn record(&self) -> Option<Trust> {
+        self.state.as_deref().map(Trust::new)
+    }
+
+    fn is_empty(&self) -> Result<bool, CliError> {
+        match Folder::own(&self.dir).and_then(|folder| folder.names()) {
+            Ok(names) => Ok(names.is_empty()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
+            Err(error) => Err(CliError::file("look into", &self.dir, &error)),
+        }
+    }
+}
+
+/// A path as it is recorded: whole, and without links.
+pub fn whole(path: &Path) -> PathBuf {
+    // Only an empty path cannot be made whole.
+    without_links(&std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
+}
+
+/// The text by which something that is trusted is known: a data folder's sealing key, a file's own.
+pub fn known_by(path: &Path) -> Option<String> {
+    fs::read_to_string(path.join(SEAL)).or_else(|_| fs::read_to_string(path)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A place in a project, and the user's own folder.
+    fn place(at: &Path) -> Place {
+        Place { dir: at.join("clone/data"), server: None, state: Some(at.join("state")), in_project: true }
+    }
+
+    #[test]
+    fn what_was_made_here_is_known_and_what_came_from_elsewhere_is_not() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let place = place(dir.path());
+        place.check_not_brought().expect("nothing is there yet");
+        place.claim().expect("claimed");
+        fs::write(place.dir.join("rebut.db"), "debates").expect("a file");
+        place.check_not_brought().expect("made here");
+        place.claim().expect("there is nothing to do");
+        fs::write(place.dir.join(SEAL), "00".repeat(32)).expect("another key");
+        assert_eq!(place.standing().expect("known"), Standing::Changed);
+        place.trust_it(vec![]).expect("trusted");
+        place.check_not_brought().expect("trusted");
+    }
+
+    #[test]
+    fn a_folder_that_holds_anything_needs_trust_with_and_without_a_sealing_key() {
+        for file in [SEAL, "rebut.db", "server.keys", "anything"] {
+            let dir = tempfile::tempdir().expect("a folder");
+            let place = place(dir.path());
+            fs::create_dir_all(&place.dir).expect("a folder");
+            fs::write(place.dir.join(file), "00".repeat(32)).expect("a file");
+            let error = place.check_not_brought().expect_err(file).to_string();
+            assert!(error.contains("was not made here"), "{file}: {error}");
+            let elsewhere = Place { in_project: false, ..place.clone() };
+            elsewhere.check_not_brought().expect("the user's own choice");
+            let homeless = Place { state: None, ..place };
+            assert!(homeless.check_not_brought().is_err(), "nothing can be known without a home");
+        }
+    }
+}
