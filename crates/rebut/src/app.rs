@@ -23,8 +23,9 @@ use rebut_models::{Clis, Registry, registry::built_in, rehearsal::RehearsalModel
 use rebut_sandbox::BubbleSandbox;
 use rebut_store::{PostgresOptions, PostgresStore, SqliteStore};
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 use tokio::sync::OnceCell;
@@ -200,14 +201,16 @@ impl App {
 
 /// Why somebody of the project's own cannot be asked yet.
 fn untrusted() -> Fault {
-    let message = "this project declares it, and waits for your trust: `rebut trust` shows what that would allow";
+    let message = "it belongs to this project, which you have not trusted; `rebut trust` shows what that would allow";
     Fault::new(FaultKind::NotFound, message)
 }
 
-/// Says something once in a process, however often the configuration is read.
-fn say_once(words: &str) {
-    static SAID: std::sync::Once = std::sync::Once::new();
-    SAID.call_once(|| eprintln!("{words}"));
+/// Says something once in a process, however often the configuration and the roles are read.
+pub fn say_once(words: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(words.to_owned()) {
+        eprintln!("{words}");
+    }
 }
 
 /// The sandbox of this machine, whose inner stage is this very program.

@@ -1,6 +1,6 @@
 //! Roles are files: built in, or the user's in `.rebut/roles/` and `.claude/agents/`, which win.
 
-use crate::{beneath::Folder, error::CliError};
+use crate::{app::say_once, beneath::Folder, error::CliError};
 use rebut_engine::{
     agent::{BUILT_IN, Role},
     clean::on_one_line,
@@ -25,7 +25,7 @@ pub enum Source {
 /// Every role that can be used in a project, by name. A file that makes none is an error.
 pub fn all(project: &Path) -> Result<BTreeMap<String, (Role, Source)>, CliError> {
     let (texts, unread) = texts(project)?;
-    unread.iter().for_each(|why| eprintln!("{why}"));
+    unread.iter().for_each(|unread| say_once(&unread.why));
     texts.into_iter().map(|(name, (text, source))| Ok((name.clone(), (read(&name, &text, &source)?, source)))).collect()
 }
 
@@ -35,44 +35,68 @@ pub fn find(project: &Path, name: &str) -> Result<Role, CliError> {
         return Ok(role);
     }
     let (texts, unread) = texts(project)?;
+    if let Some(unread) = unread.iter().find(|unread| unread.is(name)) {
+        return Err(CliError::usage(format!("there is no role `{name}`: {}", unread.why)).hint("put the file itself there"));
+    }
     let meant = nearest(name, texts.keys().map(String::as_str)).map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
     let hint = format!("{meant}Write .rebut/roles/{name}.md to add it, `rebut roles` lists all");
     let error = CliError::usage(format!("there is no role `{name}`")).hint(hint);
-    Err(unread.into_iter().fold(error, |error, why| error.and_hint(why)))
+    // A folder that is not read may have it.
+    Err(unread.into_iter().filter(|unread| unread.role.is_none()).fold(error, |error, unread| error.and_hint(unread.why)))
 }
 
-/// One role, if there is one of that name.
+/// One role, if there is one of that name. A file of that name that is not read is told of, since another role stands in for it.
 pub fn found(project: &Path, name: &str) -> Result<Option<Role>, CliError> {
-    texts(project)?.0.get(name).map(|(text, source)| read(name, text, source)).transpose()
+    let (texts, unread) = texts(project)?;
+    let found = texts.get(name).map(|(text, source)| read(name, text, source)).transpose()?;
+    if found.is_some() {
+        unread.iter().filter(|unread| unread.is(name)).for_each(|unread| say_once(&unread.why));
+    }
+    Ok(found)
+}
+
+/// What is not read.
+struct Unread {
+    /// The role that it would be; `None` for a whole folder.
+    role: Option<String>,
+    /// What it is, and the reason.
+    why: String,
+}
+
+impl Unread {
+    fn is(&self, name: &str) -> bool {
+        self.role.as_deref() == Some(name)
+    }
 }
 
 /// Texts of roles by name, and where they are from.
 type Texts = BTreeMap<String, (String, Source)>;
 
-/// The texts of all roles; and what was not read, with the reason.
-fn texts(project: &Path) -> Result<(Texts, Vec<String>), CliError> {
+/// The texts of all roles; and what was not read.
+fn texts(project: &Path) -> Result<(Texts, Vec<Unread>), CliError> {
     let built_in = BUILT_IN.iter().map(|(name, text)| ((*name).to_owned(), ((*text).to_owned(), Source::BuiltIn)));
     let mut texts: BTreeMap<_, _> = built_in.collect();
     let mut unread = Vec::new();
     // Later ones win: a project's own role file outranks an assistant's agent file.
     for dir in FOLDERS {
-        let not_read = |path: &Path, error: &io::Error| format!("{} is not read: {error}", on_one_line(&path.display().to_string()));
+        let not_read = |role: Option<String>, path: &Path, error: &io::Error| Unread {
+            role,
+            why: format!("{} is not read: {error}", on_one_line(&path.display().to_string())),
+        };
         let folder = match Folder::own(project).and_then(|project| project.below(Path::new(dir))) {
             Ok(folder) => folder,
             Err(error) => {
                 let is_missing = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
-                unread.extend((!is_missing).then(|| not_read(&project.join(dir), &error)));
+                unread.extend((!is_missing).then(|| not_read(None, &project.join(dir), &error)));
                 continue;
             }
         };
         for name in names(&folder)? {
             let path = folder.path().join(&name);
+            let role = Path::new(&name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
             match text(&folder, &name) {
-                Ok(text) => {
-                    let name = Path::new(&name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                    texts.insert(name, (text, Source::File(path)));
-                }
-                Err(error) => unread.push(not_read(&path, &error)),
+                Ok(text) => drop(texts.insert(role, (text, Source::File(path)))),
+                Err(error) => unread.push(not_read(Some(role), &path, &error)),
             }
         }
     }

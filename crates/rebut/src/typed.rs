@@ -11,7 +11,8 @@ static PLACE: OnceLock<String> = OnceLock::new();
 /// Flags that say where debates are, and whether they were typed: what came from a variable is still set where the next command is typed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Typed {
-    data: bool,
+    /// Whether the data folder was.
+    pub data: bool,
     config: bool,
     server: bool,
     token_file: bool,

@@ -300,7 +300,8 @@ fn planted(path: &Path) -> io::Error {
     let leads = std::fs::read_link(path).map(|target| format!(" to {}", rebut_engine::clean::on_one_line(&target.to_string_lossy())));
     let leads = leads.unwrap_or_default();
     let path = rebut_engine::clean::on_one_line(&path.display().to_string());
-    let message = format!("{path} is a link{leads}, and links in a project are not followed; name the place itself");
+    let message =
+        format!("{path} is a link{leads}, and links below the current folder or in a repository are not followed; give the real path");
     io::Error::new(PLANTED, message)
 }
 

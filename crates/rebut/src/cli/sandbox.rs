@@ -12,7 +12,7 @@ pub enum SandboxCommand {
     Check(JsonArg),
     /// Run a file of code where it can do no harm
     Run(SandboxRunArgs),
-    /// Run tests against a file of code, which has no say in their results
+    /// Run tests against a file of code, held apart from them where that is possible
     Test(SandboxTestArgs),
 }
 

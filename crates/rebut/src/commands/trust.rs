@@ -3,14 +3,15 @@
 use crate::{
     app::App,
     cli::{GlobalArgs, TrustArgs},
-    config::{Power, Standing, Trust},
+    config::{Power, Standing, Trust, recorded_powers},
     error::CliError,
     output,
     place::{self, Place},
     serve::Keyring,
+    typed::command,
 };
 use rebut_engine::{
-    clean::{for_people, on_one_line},
+    clean::{for_people, on_one_line, shortened},
     store::Filter,
 };
 use serde_json::json;
@@ -21,17 +22,22 @@ use std::{
 
 /// `rebut trust`.
 pub async fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, CliError> {
-    // What is ignored is shown here anyway.
-    let app = App::open_untrusted(&GlobalArgs { quiet: true, ..global.clone() }, &[])?;
     let nowhere = || CliError::usage("there is no place to record whom you trust: HOME is not set").hint("set HOME or XDG_STATE_HOME");
-    let trust = app.origin.trust().ok_or_else(nowhere)?;
+    let trust = place::state_dir().map(|state| Trust::new(&state)).ok_or_else(nowhere)?;
+    // Both work also where a project's file cannot be read.
     if args.list {
         return list(&trust, args.json);
     }
-    if let Some(file) = &args.revoke {
-        return revoke(&app, &trust, file.as_deref());
+    if let Some(Some(path)) = &args.revoke {
+        return revoke(&trust, &place::whole(path));
     }
-    let asked = match data_folder(&app)? {
+    // What is ignored is shown here anyway.
+    let app = App::open_untrusted(&GlobalArgs { quiet: true, ..global.clone() }, &[])?;
+    if args.revoke.is_some() {
+        let project = || app.config.project.as_ref().map_or_else(|| PathBuf::from("rebut.toml"), |project| project.path.clone());
+        return revoke(&trust, &named_data(&app).map_or_else(project, Place::whole));
+    }
+    let mut asked = match data_folder(&app)? {
         Some(place) => Asked::of_data(&app, place).await?,
         None => Asked::of_project(&app)?,
     };
@@ -40,33 +46,42 @@ pub async fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, CliError> 
         asked.say_refused();
         return Ok(0);
     }
-    if args.json {
-        output::print_json(&asked.document())?;
-    } else {
+    if !args.json {
         output::print(&for_people(&asked.shown()))?;
     }
     asked.say_refused();
-    if asked.standing == Standing::Trusted {
-        eprintln!("it is trusted as it is; `rebut trust --revoke` takes that back");
-        return Ok(0);
-    }
-    if !args.yes && !is_confirmed(global)? {
+    let was_trusted = asked.standing == Standing::Trusted;
+    // JSON alone is a look, and asks nobody.
+    if !was_trusted && !args.yes && !args.json && !is_confirmed(global)? {
         eprintln!("nothing was changed");
         return Ok(1);
     }
-    match asked.what {
-        What::Project(text) => trust.record(&asked.path, text, lines(&asked.powers))?,
-        What::Data(place) => place.trust_it(lines(&asked.powers))?,
+    if !was_trusted && (args.yes || !args.json) {
+        asked.record(&trust)?;
     }
-    eprintln!("trusted; any change of {} asks again", asked.what.known_by());
+    if args.json {
+        output::print_json(&asked.document())?;
+    } else if was_trusted {
+        eprintln!("already trusted; {} takes that back", command("trust --revoke"));
+    } else {
+        eprintln!("trusted; after any change of {} you are asked again", asked.what.known_by());
+    }
     Ok(0)
 }
 
-/// The data folder, where that waits for trust: nothing else works before.
+/// The data folder, where trust is about that: it was named with the command, or it waits for trust and nothing else works before.
 fn data_folder(app: &App) -> Result<Option<&Place>, CliError> {
+    if let Some(place) = named_data(app) {
+        return Ok(Some(place));
+    }
     let Some(place) = &app.place else { return Ok(None) };
     let waits = place.standing()? != Standing::Trusted;
     Ok(Some(place).filter(|_| waits))
+}
+
+/// The data folder that was typed with the command.
+fn named_data(app: &App) -> Option<&Place> {
+    app.place.as_ref().filter(|_| app.global.typed.data)
 }
 
 /// What waits for trust, and what that would allow.
@@ -108,8 +123,19 @@ impl<'a> Asked<'a> {
     }
 
     async fn of_data(app: &'a App, place: &'a Place) -> Result<Self, CliError> {
-        let (standing, powers) = (place.standing()?, brought(app, place).await?);
+        let standing = place.standing()?;
+        let powers = if place.may_be_brought()? { brought(app, place).await? } else { Vec::new() };
         Ok(Self { what: What::Data(place), path: place.whole(), standing, powers, never: &[] })
+    }
+
+    /// Trusts it from now on.
+    fn record(&mut self, trust: &Trust) -> Result<(), CliError> {
+        match self.what {
+            What::Project(text) => trust.record(&self.path, text, lines(&self.powers))?,
+            What::Data(place) => place.trust_it(lines(&self.powers))?,
+        }
+        self.standing = Standing::Trusted;
+        Ok(())
     }
 
     fn say_refused(&self) {
@@ -120,8 +146,12 @@ impl<'a> Asked<'a> {
 
     /// Everything it would allow, for people.
     fn shown(&self) -> String {
-        let changed = if self.standing == Standing::Changed { ", which has changed since you trusted it," } else { "" };
-        let mut text = format!("{}{changed} would allow:\n", self.path.display());
+        let allows = match self.standing {
+            Standing::Trusted => "allows",
+            Standing::Changed => "has changed since you trusted it, and would allow",
+            Standing::Unknown => "would allow",
+        };
+        let mut text = format!("{} {allows}:\n", self.path.display());
         for power in &self.powers {
             text.push_str(&format!("  {}\n", power.key));
             power.allows.iter().for_each(|line| text.push_str(&format!("    {line}\n")));
@@ -145,12 +175,15 @@ impl<'a> Asked<'a> {
 async fn brought(app: &App, place: &Place) -> Result<Vec<Power>, CliError> {
     let keys = Keyring::of(place).read()?;
     let keys = keys.iter().map(|key| format!("`{}` of {} may use a server that is started over it", key.name, key.owner)).collect();
-    let (mut debates, mut webhooks) =
-        (vec!["a debate goes on with the models, tests and hooks that it has recorded".to_owned()], Vec::new());
+    let mut debates = vec!["its debates go on with the models, tests and commands that they have recorded".to_owned()];
+    let mut webhooks = Vec::new();
     if !place.is_new() {
         let database = app.database().await?;
         let open = database.sessions(&Filter::default()).await?.into_iter().filter(|session| session.status.is_open());
-        debates.extend(open.map(|session| format!("{} is open: {}", session.id, on_one_line(&session.topic))));
+        for session in open {
+            debates.push(format!("{} is open: {}", session.id, shortened(&on_one_line(&session.topic), 120)));
+            debates.extend(recorded_powers(&session.format, &session.config).into_iter().map(|line| format!("  it {line}")));
+        }
         let told = database.webhooks(None).await?;
         webhooks
             .extend(told.iter().map(|webhook| format!("a server that is started over it posts events to {}", on_one_line(&webhook.url))));
@@ -176,21 +209,18 @@ fn list(trust: &Trust, json: bool) -> Result<u8, CliError> {
             Some(text) if trust.standing(path, &text)? == Standing::Trusted => "",
             Some(_) => "  (changed since: not trusted)",
         };
+        let state = if state.is_empty() && entry.allows.is_empty() { "  (made by you)" } else { state };
         let allows: String = entry.allows.iter().map(|line| format!("    {}\n", on_one_line(line))).collect();
         output::print(&for_people(&format!("{file}{state}\n{allows}")))?;
     }
     if entries.is_empty() {
-        eprintln!("no project is trusted");
+        eprintln!("nothing is trusted");
     }
     Ok(0)
 }
 
-fn revoke(app: &App, trust: &Trust, file: Option<&Path>) -> Result<u8, CliError> {
-    let path = match file {
-        Some(file) => place::whole(file),
-        None => app.config.project.as_ref().map_or_else(|| PathBuf::from("rebut.toml"), |project| project.path.clone()),
-    };
-    if trust.revoke(&path)? {
+fn revoke(trust: &Trust, path: &Path) -> Result<u8, CliError> {
+    if trust.revoke(path)? {
         eprintln!("{} is not trusted any more", path.display());
         return Ok(0);
     }
@@ -200,7 +230,8 @@ fn revoke(app: &App, trust: &Trust, file: Option<&Path>) -> Result<u8, CliError>
 /// Asks whether what was shown may be. Where nobody can be asked, that has to be said beforehand.
 fn is_confirmed(global: &GlobalArgs) -> Result<bool, CliError> {
     if global.no_input || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Err(CliError::usage("nobody can be asked here whether this may be").hint("read it, then say so: rebut trust --yes"));
+        let hint = format!("if you agree with what is shown: {}", command("trust --yes"));
+        return Err(CliError::usage("nobody can be asked: this is not a terminal").hint(hint));
     }
     eprint!("Do you trust it? [y/N] ");
     let mut said = String::new();

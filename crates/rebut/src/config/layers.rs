@@ -4,10 +4,11 @@ use super::{
     file::{BudgetSection, ConfigFile},
     powers::{self, Divided},
     project::{self, Found},
+    shape,
     trust::{Standing, Trust},
 };
 use crate::{beneath::Typed, context::is_denied, error::CliError};
-use rebut_engine::{formats::FORMATS, nearest::nearest};
+use rebut_engine::{clean::on_one_line, formats::FORMATS, nearest::nearest};
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 
@@ -248,8 +249,13 @@ fn check(file: Option<&Path>, text: &str) -> Result<(), CliError> {
         Some(path) => in_file(path, &error),
         None => CliError::usage(with_suggestion(error.message())),
     };
-    toml::from_str::<ConfigFile>(text).map_err(wrong)?;
     let table: toml::Table = toml::from_str(text).map_err(wrong)?;
+    if let Some(key) = shape::list_for_table(&schemars::schema_for!(ConfigFile).to_value(), &table) {
+        let place = file.map(|path| format!("{}: ", path.display())).unwrap_or_default();
+        let message = format!("{place}{} is a list, and a table with named keys belongs there", on_one_line(&key));
+        return Err(CliError::usage(message).hint("`rebut schema config` shows every key"));
+    }
+    toml::from_str::<ConfigFile>(text).map_err(wrong)?;
     let section = |name: &str| table.get(name).and_then(toml::Value::as_table).cloned();
     let of_formats = FORMATS.iter().filter_map(|format| Some((format.name, section(format.name)?)));
     let of_debate = section("debate").map(|debate| ("review", below("debate", debate)));

@@ -8,12 +8,13 @@ mod layers;
 mod powers;
 mod project;
 mod server;
+mod shape;
 mod trust;
 
 pub use file::{BudgetSection, ConfigFile, ContextSection, Defaults, Member, PanelSection, Partial};
 pub use hook::HookSection;
 pub use layers::{Layer, Origin, Project, override_tables};
-pub use powers::Power;
+pub use powers::{Power, recorded as recorded_powers};
 pub use server::ServerSection;
 pub use trust::{Standing, Trust};
 

@@ -105,8 +105,21 @@ pub fn divide(mut table: toml::Table, user: &ConfigFile) -> Divided {
     divided
 }
 
+/// What the recorded settings of a debate let leave this machine or start on it, a line each. The settings are JSON.
+pub fn recorded(format: &str, config: &str) -> Vec<String> {
+    let set = |value: serde_json::Value| (!value.is_null()).then(|| toml::Value::try_from(value).ok()).flatten();
+    let keys: serde_json::Map<String, serde_json::Value> = serde_json::from_str(config).unwrap_or_default();
+    let keys: toml::Table = keys.into_iter().filter_map(|(key, value)| Some((key, set(value)?))).collect();
+    let divided = divide(toml::Table::from_iter([(format.to_owned(), keys.into())]), &ConfigFile::default());
+    divided.powers.into_iter().flat_map(|power| power.allows).collect()
+}
+
 impl Divided {
-    fn add(&mut self, path: &[&str], value: toml::Value, allows: Vec<String>) {
+    fn add(&mut self, path: &[&str], value: toml::Value, mut allows: Vec<String>) {
+        // Nothing is trusted that was not shown.
+        if allows.is_empty() {
+            allows.push(on_one_line(&format!("sets {} to {value}", path.join("."))));
+        }
         put(&mut self.powerful, path, value);
         self.powers.push(Power { key: on_one_line(&path.join(".")), allows });
     }

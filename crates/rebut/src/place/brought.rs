@@ -7,9 +7,11 @@ use crate::{
     config::{Standing, Trust},
     error::CliError,
     reading,
+    typed::command,
 };
-use rebut_engine::clean::on_one_line;
+use rebut_engine::{clean::on_one_line, record::decode_hex, seal::Seal};
 use std::{
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
 };
@@ -19,17 +21,16 @@ impl Place {
     pub fn check_not_brought(&self) -> Result<(), CliError> {
         let why = match self.standing()? {
             Standing::Trusted => return Ok(()),
-            Standing::Changed => "has another sealing key than the one that was made here",
-            Standing::Unknown => "holds something, and was not made here by you",
+            Standing::Changed => "has another sealing key than before: somebody has replaced it",
+            Standing::Unknown => "is not empty and was not made by you on this machine: it may have come with the project",
         };
-        let message = format!("the data folder {} lies in a project, {why}", on_one_line(&self.dir.display().to_string()));
-        let hint = "name another with --data DIR; or let `rebut trust` show, with the same --data, what it would allow";
-        Err(CliError::usage(message).hint(hint))
+        let message = format!("the data folder {} {why}", on_one_line(&self.dir.display().to_string()));
+        Err(CliError::usage(message).hint(format!("see what it would allow: {}; or name another folder", command("trust"))))
     }
 
     /// How the data folder stands. Whatever does not lie in a project is the user's own choice, and in an empty folder there is nothing to trust.
     pub fn standing(&self) -> Result<Standing, CliError> {
-        if !self.in_project || self.is_empty()? {
+        if !self.may_be_brought()? {
             return Ok(Standing::Trusted);
         }
         let Some(record) = self.record() else { return Ok(Standing::Unknown) };
@@ -39,6 +40,11 @@ impl Place {
         record.standing(&self.whole(), &seal)
     }
 
+    /// Whether a project may have brought what is there.
+    pub fn may_be_brought(&self) -> Result<bool, CliError> {
+        Ok(self.in_project && !self.is_empty()?)
+    }
+
     /// Where it is, whole and without links, as it is recorded.
     pub fn whole(&self) -> PathBuf {
         whole(&self.dir)
@@ -46,15 +52,29 @@ impl Place {
 
     /// Makes the sealing key before anything else is put into a folder in a project, and remembers that this folder was made here.
     pub fn claim(&self) -> Result<(), CliError> {
-        if self.in_project && self.is_empty()? { self.trust_it(Vec::new()) } else { Ok(()) }
+        match self.record() {
+            // Of two that begin at once, the second finds the key that the first made.
+            Some(record) if self.in_project && self.is_empty()? => record.record_new(&self.whole(), Vec::new(), || self.seal_text()),
+            _ => Ok(()),
+        }
     }
 
     /// Remembers the data folder as one that may be used. `allows` is what that was said to allow.
+    ///
+    /// Whoever brought it has its sealing key, and could bring another folder with the same. So it gets a new one; seals of the old one still count.
     pub fn trust_it(&self, allows: Vec<String>) -> Result<(), CliError> {
-        match self.record() {
-            Some(record) => record.record_new(&self.whole(), allows, || self.seal_text()),
-            None => Ok(()),
-        }
+        let Some(record) = self.record() else { return Ok(()) };
+        record.record_new(&self.whole(), allows, || {
+            let path = self.dir.join(SEAL);
+            if let Some(text) = reading::text_if_there(&path)? {
+                if let Some(secret) = decode_hex(text.trim()) {
+                    self.trust(Seal::from_secret(&secret).public())?;
+                }
+                let removed = Folder::own(&self.dir).and_then(|folder| folder.remove(OsStr::new(SEAL)));
+                removed.map_err(|error| CliError::file("remove", &path, &error))?;
+            }
+            self.seal_text()
+        })
     }
 
     fn record(&self) -> Option<Trust> {
@@ -103,6 +123,10 @@ mod tests {
         assert_eq!(place.standing().expect("known"), Standing::Changed);
         place.trust_it(vec![]).expect("trusted");
         place.check_not_brought().expect("trusted");
+        let known = fs::read_to_string(place.dir.join("trusted.keys")).expect("keys");
+        assert_eq!(known.trim(), Seal::from_secret(&[0; 32]).public(), "old seals still count");
+        fs::write(place.dir.join(SEAL), "00".repeat(32)).expect("the key of whoever brought it, once more");
+        assert_eq!(place.standing().expect("known"), Standing::Changed);
     }
 
     #[test]
@@ -113,7 +137,7 @@ mod tests {
             fs::create_dir_all(&place.dir).expect("a folder");
             fs::write(place.dir.join(file), "00".repeat(32)).expect("a file");
             let error = place.check_not_brought().expect_err(file).to_string();
-            assert!(error.contains("was not made here"), "{file}: {error}");
+            assert!(error.contains("was not made by you"), "{file}: {error}");
             let elsewhere = Place { in_project: false, ..place.clone() };
             elsewhere.check_not_brought().expect("the user's own choice");
             let homeless = Place { state: None, ..place };

@@ -28,10 +28,12 @@ fn what_came_with_a_project_is_opened_once_it_is_trusted() {
     for command in commands {
         let refused = rebut.run(&[&["--data", "debates"], *command].concat());
         assert_eq!(refused.code, 2, "{command:?}: {refused:?}");
-        assert!(refused.stderr.contains("the data folder debates lies in a project"), "{command:?}: {}", refused.stderr);
-        assert!(refused.stderr.contains("rebut trust"), "{command:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains("the data folder debates is not empty and was not made by you"), "{command:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains("rebut trust --data debates"), "{command:?}: {}", refused.stderr);
     }
-    let asked = rebut.json(2, &["--data", "debates", "trust", "--json"]);
+    let unasked = rebut.run(&["--data", "debates", "trust"]);
+    assert!(unasked.code == 2 && unasked.stderr.contains("rebut trust --yes --data debates"), "{unasked:?}");
+    let asked = rebut.json(0, &["--data", "debates", "trust", "--json"]);
     let keys: Vec<&str> = asked["powers"].as_array().expect("a list").iter().filter_map(|power| power["key"].as_str()).collect();
     assert_eq!((keys, &asked["trusted"]), (vec!["debates", "webhooks", "server.keys"], &false.into()), "{asked}");
     let text = asked.to_string();

@@ -180,7 +180,7 @@ fn a_project_starts_no_program_before_it_is_trusted_and_only_as_it_was_read() {
     let refused = rebut.run(ask);
     assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert!(refused.stderr.contains("rebut.toml: ignored until you run `rebut trust`: clis.mine\n"), "{}", refused.stderr);
-    assert!(refused.stderr.contains("this project declares it, and waits for your trust"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("it belongs to this project, which you have not trusted"), "{}", refused.stderr);
     assert!(!rebut.path("ran").exists());
 
     let unasked = rebut.run(&["trust"]);
