@@ -168,6 +168,20 @@ fn diff(dir: &Path, commit: &str, files: &[OsString]) -> Result<String, CliError
 }
 
 /// Runs git without anything of the repository's own.
+/// The first file in a folder that its repository has; `None` where it is in none, or there is no git that could change it.
+pub fn first_tracked(dir: &Path) -> Result<Option<String>, CliError> {
+    let whole = dir.canonicalize().map_err(|error| CliError::file("find", dir, &error))?;
+    if !whole.ancestors().any(|dir| dir.join(".git").symlink_metadata().is_ok()) || !is_installed() {
+        return Ok(None);
+    }
+    let listed = output(quiet(&whole).args(["ls-files", "-z", "--", "."]))?;
+    Ok(listed.stdout.split(|byte| *byte == 0).find(|name| !name.is_empty()).map(|name| String::from_utf8_lossy(name).into_owned()))
+}
+
+fn is_installed() -> bool {
+    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join("git").is_file()))
+}
+
 fn git(dir: &Path, args: &[impl AsRef<OsStr>]) -> Result<Output, CliError> {
     let mut command = quiet(dir);
     let known = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);

@@ -5,7 +5,7 @@ mod brought;
 pub use brought::{known_by, whole};
 
 use crate::{
-    app::{environment, path_variable},
+    app::{base_directory, environment, path_variable},
     beneath::{Folder, Kind, Typed},
     cli::GlobalArgs,
     config::Config,
@@ -48,7 +48,7 @@ impl Place {
     /// The directory from the command line, the configuration, or the user's data directory; `None` where there is none of them.
     pub fn find(global: &GlobalArgs, config: &Config) -> Result<Option<Self>, CliError> {
         let home = || path_variable("HOME").map(|home| home.join(".local").join("share"));
-        let user_data = || path_variable("XDG_DATA_HOME").or_else(home);
+        let user_data = || base_directory("XDG_DATA_HOME").or_else(home);
         let configured = config.defaults.data.as_ref().map(PathBuf::from);
         if configured.as_ref().is_some_and(|dir| dir.as_os_str().is_empty()) {
             return Err(
@@ -58,8 +58,9 @@ impl Place {
         // A name that is meant from here on may lead through links of a project; a whole path in the user's own file or home leads through theirs.
         let from_here = |dir: &PathBuf| global.data.is_some() || dir.is_relative();
         let dir = global.data.clone().or(configured).or_else(|| user_data().map(|dir| dir.join("rebut")));
-        let in_project = dir.as_ref().filter(|dir| from_here(dir)).map_or(Ok(false), |dir| check_typed(dir))?;
-        let dir = dir.map(|dir| if from_here(&dir) { dir } else { without_links(&dir) });
+        let typed = dir.as_ref().filter(|dir| from_here(dir)).map(|dir| check_typed(dir)).transpose()?;
+        let in_project = typed.as_ref().is_some_and(|(_, in_project)| *in_project);
+        let dir = typed.map(|(dir, _)| dir).or_else(|| dir.map(|dir| without_links(&dir)));
         // A directory that was named by hand is meant, whatever the file says.
         let in_file = config.defaults.database.clone().filter(|_| global.data.is_none());
         let server = environment("REBUT_DATABASE").or(in_file).filter(|url| !url.is_empty());
@@ -176,7 +177,7 @@ const VECTORS: &str = "embeddings.json";
 /// The user's own folder for notes of this program.
 pub fn state_dir() -> Option<PathBuf> {
     let home = || path_variable("HOME").map(|home| home.join(".local").join("state"));
-    path_variable("XDG_STATE_HOME").or_else(home).map(|dir| without_links(&dir.join("rebut")))
+    base_directory("XDG_STATE_HOME").or_else(home).map(|dir| without_links(&dir.join("rebut")))
 }
 
 /// The same place without the links that lead to it, which are the user's own; as far as it is there.
@@ -189,9 +190,11 @@ fn without_links(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether a data directory that was typed lies in a project; refused is one that is reached by a link there.
-fn check_typed(dir: &Path) -> Result<bool, CliError> {
-    Typed::new(dir).and_then(|dir| dir.check().map(|()| dir.is_in_project())).map_err(|error| not_there(dir, &error))
+/// Where a data directory is that was typed, and whether that is in a project; refused is one that is reached by a link there.
+fn check_typed(dir: &Path) -> Result<(PathBuf, bool), CliError> {
+    let home = path_variable("HOME").map(|home| without_links(&home));
+    let find = |dir: Typed| dir.check().and_then(|()| Ok((dir.whole(), dir.is_in_project(home.as_deref())?)));
+    Typed::new(dir).and_then(find).map_err(|error| not_there(dir, &error))
 }
 
 fn not_there(dir: &Path, error: &io::Error) -> CliError {

