@@ -139,8 +139,10 @@ impl Gathered {
             let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
             if is_denied(&path, deny) {
                 self.left_out.push((path, "may hold secrets"));
-            } else if hidden || path.is_symlink() {
-                self.left_out.push((path, "hidden or a link"));
+            } else if path.is_symlink() {
+                self.left_out.push((path, "a link"));
+            } else if hidden {
+                self.left_out.push((path, "hidden"));
             } else if path.is_dir() {
                 self.walk(&path, deny, without)?;
             } else if !path.is_file() {

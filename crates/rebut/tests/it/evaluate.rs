@@ -236,7 +236,7 @@ fn a_link_planted_in_an_idea_leads_nowhere() {
         let output = rebut.run(&["evaluate", "idea", "-m", "script:debate.md"].iter().chain(more).copied().collect::<Vec<_>>());
         assert_eq!(output.code, code, "{target} {more:?}: {}", output.stderr);
         let is_refused =
-            output.stderr.contains("idea/analysis is a link to ") && output.stderr.contains("links in a project are not followed");
+            output.stderr.contains("idea/analysis is a link to ") && output.stderr.contains("are not followed; give the real path");
         assert_eq!(is_refused, code == 2, "{target} {more:?}: {}", output.stderr);
         fs::remove_file(rebut.path("idea/analysis")).expect("the link");
     }
