@@ -234,6 +234,12 @@ impl Typed {
         self.anchor.as_ref().map_or_else(|| self.rest.clone(), |anchor| anchor.join(&self.rest).components().collect())
     }
 
+    /// The same from the current folder on, where it is below that: shorter to read.
+    pub fn from_here(&self) -> io::Result<PathBuf> {
+        let (here, whole) = (std::env::current_dir()?, self.whole());
+        Ok(whole.strip_prefix(here).ok().filter(|rest| *rest != Path::new("")).map_or(whole.clone(), Path::to_owned))
+    }
+
     /// Whether it leads into a project, which may have brought what is there: below the current folder, into a repository, or into another part
     /// of a folder in the user's `home` that the current folder is in too.
     pub fn is_in_project(&self, home: Option<&Path>) -> io::Result<bool> {

@@ -28,7 +28,7 @@ fn what_came_with_a_project_is_opened_once_it_is_trusted() {
     for command in commands {
         let refused = rebut.run(&[&["--data", "debates"], *command].concat());
         assert_eq!(refused.code, 2, "{command:?}: {refused:?}");
-        assert!(refused.stderr.contains("/debates is not empty and was not made by you"), "{command:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains("the data folder debates is not empty and was not made by you"), "{command:?}: {}", refused.stderr);
         assert!(refused.stderr.contains("rebut trust --data debates"), "{command:?}: {}", refused.stderr);
     }
     let unasked = rebut.run(&["--data", "debates", "trust"]);
