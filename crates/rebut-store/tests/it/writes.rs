@@ -102,10 +102,14 @@ async fn after_a_failed_commit_nothing_more_is_written() {
     let (_folder, path) = database();
     let store = Arc::new(open(&path));
     // A rule that is only looked at by the commit: the one way to make a real commit fail at will.
-    let sabotage = "CREATE TABLE a (x PRIMARY KEY); CREATE TABLE b (x REFERENCES a DEFERRABLE INITIALLY DEFERRED);
-        CREATE TRIGGER t AFTER INSERT ON events WHEN NEW.data LIKE '%doom%' BEGIN INSERT INTO b VALUES (1); END;";
-    rusqlite::Connection::open(&path).expect("opens").execute_batch(sabotage).expect("sabotage");
     let (healthy, doomed) = (DebateId::new(), DebateId::new());
+    let rule = ", FOREIGN KEY (debate_id) REFERENCES allowed (id) DEFERRABLE INITIALLY DEFERRED)";
+    let sabotage = format!(
+        "CREATE TABLE allowed (id PRIMARY KEY); INSERT INTO allowed VALUES (x'{}'); PRAGMA writable_schema = ON;
+        UPDATE sqlite_schema SET sql = rtrim(sql, ') ' || char(10)) || ')' || '{rule}' WHERE name = 'events'; PRAGMA schema_version = 1000",
+        healthy.to_string().replace('-', "")
+    );
+    rusqlite::Connection::open(&path).expect("opens").execute_batch(&sabotage).expect("sabotage");
     let records = more_records(healthy, &[], 1, "fine");
     store.append(append_of(healthy, &records)).await.expect("append");
     let both = [

@@ -84,7 +84,7 @@ impl Place {
 
     /// Whether a project may have brought what is there.
     pub fn may_be_brought(&self) -> Result<bool, CliError> {
-        Ok(self.in_project && !self.is_empty()?)
+        Ok(self.in_project && self.is_empty()? == Some(false))
     }
 
     /// Where it is, whole and without links, as it is recorded.
@@ -95,8 +95,11 @@ impl Place {
     /// Makes the sealing key before anything else is put into a folder in a project, and remembers that this folder was made here.
     pub fn claim(&self) -> Result<(), CliError> {
         match self.record() {
-            // Of two that begin at once, the second finds the key that the first made.
-            Some(record) if self.in_project && self.is_empty()? => record.record_new(&self.whole(), Vec::new(), || self.seal_text()),
+            Some(record) if self.in_project && self.is_empty()? == Some(true) => record.record_new(&self.whole(), Vec::new(), || {
+                Folder::own_or_new(&self.dir).map_err(|error| CliError::file("create", &self.dir, &error))?;
+                // Of two that begin at once, the second finds the key that the first made.
+                self.seal_text()
+            }),
             _ => Ok(()),
         }
     }
@@ -123,10 +126,12 @@ impl Place {
         self.state.as_deref().map(Trust::new)
     }
 
-    fn is_empty(&self) -> Result<bool, CliError> {
+    /// Whether nothing is there yet. `None` where it is no folder, of which whoever opens the database says what is wrong.
+    fn is_empty(&self) -> Result<Option<bool>, CliError> {
         match Folder::own(&self.dir).and_then(|folder| folder.names()) {
-            Ok(names) => Ok(names.is_empty()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+            Ok(names) => Ok(Some(names.is_empty())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(true)),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
             Err(error) => Err(CliError::file("look into", &self.dir, &error)),
         }
     }
@@ -158,6 +163,8 @@ mod tests {
         let place = place(dir.path());
         place.check_not_brought().expect("nothing is there yet");
         place.claim().expect("claimed");
+        #[cfg(unix)]
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&place.dir).expect("a folder").permissions()) & 0o777, 0o700);
         fs::write(place.dir.join("rebut.db"), "debates").expect("a file");
         place.check_not_brought().expect("made here");
         place.claim().expect("there is nothing to do");

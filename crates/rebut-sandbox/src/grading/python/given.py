@@ -203,20 +203,8 @@ class IteratingLater:
 
 def generated(which):
     """A real generator that stands for one of the tests."""
-    given, raised = None, None
-    while True:
-        try:
-            item = PEER.ask("call", [which, 0], given) if raised is None else PEER.ask("call", [which, 1], raised)
-        except StopIteration as stop:
-            return stop.value
-        given, raised = None, None
-        try:
-            given = yield item
-        except GeneratorExit:
-            PEER.ask("call", [which, 2])
-            raise
-        except Exception as error:
-            raised = error
+    send, throw = lambda value: PEER.ask("call", [which, 0], value), lambda error: PEER.ask("call", [which, 1], error)
+    return relayed(send, throw, lambda: PEER.ask("call", [which, 2]))
 
 
 async def awaited(which):

@@ -133,23 +133,8 @@ async def awaited(which):
 
 def generated(which):
     """A real generator that stands for one of the code."""
-    given, raised = None, None
-    while True:
-        try:
-            if raised is None:
-                item = PEER.ask("send", which, given)
-            else:
-                item = PEER.ask("throw", which, raised)
-        except StopIteration as stop:
-            return stop.value
-        given, raised = None, None
-        try:
-            given = yield item
-        except GeneratorExit:
-            PEER.ask("close", which)
-            raise
-        except Exception as error:
-            raised = error
+    send, throw = lambda value: PEER.ask("send", which, value), lambda error: PEER.ask("throw", which, error)
+    return relayed(send, throw, lambda: PEER.ask("close", which))
 
 
 Reader.read = {

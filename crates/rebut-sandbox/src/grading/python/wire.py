@@ -180,3 +180,21 @@ def once_each(pairs):
     if len(made) != len(pairs):
         raise ValueError("a key that stands twice")
     return made
+
+
+def relayed(send, throw, close):
+    """A real generator that stands for one of the other side, and hands on what is done with it."""
+    given, raised = None, None
+    while True:
+        try:
+            item = send(given) if raised is None else throw(raised)
+        except StopIteration as stop:
+            return stop.value
+        given, raised = None, None
+        try:
+            given = yield item
+        except GeneratorExit:
+            close()
+            raise
+        except Exception as error:
+            raised = error
