@@ -193,7 +193,7 @@ fn without_links(path: &Path) -> PathBuf {
 /// Where a data directory is that was typed, and whether that is in a project; refused is one that is reached by a link there.
 fn check_typed(dir: &Path) -> Result<(PathBuf, bool), CliError> {
     let home = path_variable("HOME").map(|home| without_links(&home));
-    let find = |dir: Typed| dir.check().and_then(|()| Ok((dir.from_here()?, dir.is_in_project(home.as_deref())?)));
+    let find = |dir: Typed| dir.check().and_then(|()| Ok((dir.seen_from_here()?, dir.is_in_project(home.as_deref())?)));
     Typed::new(dir).and_then(find).map_err(|error| not_there(dir, &error))
 }
 

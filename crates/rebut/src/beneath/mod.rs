@@ -235,7 +235,7 @@ impl Typed {
     }
 
     /// The same from the current folder on, where it is below that: shorter to read.
-    pub fn from_here(&self) -> io::Result<PathBuf> {
+    pub fn seen_from_here(&self) -> io::Result<PathBuf> {
         let (here, whole) = (std::env::current_dir()?, self.whole());
         Ok(whole.strip_prefix(here).ok().filter(|rest| *rest != Path::new("")).map_or(whole.clone(), Path::to_owned))
     }
