@@ -146,9 +146,9 @@ impl Build<'_> {
         let first = ["-DREBUT_TESTS", "-Dmain=rebut_tests_main", "-fvisibility=hidden", "-o", "harness"];
         let rest = [&harness, &stubs, &wire, &names, &tests].map(String::as_str);
         let words = [&first[..], &rest, &["-lm", "-lpthread"]].concat();
-        // What helpers of the tests hand on is seen where they are taken in, of which there is more then.
-        let level = if surface.iter().any(surface::Function::is_bounded) { "-O2" } else { "-O1" };
-        let argv = self.compile_with(&[if cpp { &["-w"] } else { STRICT }, &[level]].concat(), &words);
+        // What the tests hand on through helpers of theirs is seen once those are taken in where they are called.
+        let level: &[&str] = if surface.iter().any(surface::Function::is_bounded) { &["-O2", "-finline-limit=2000"] } else { &["-O1"] };
+        let argv = self.compile_with(&[if cpp { &["-w"] } else { STRICT }, level].concat(), &words);
         Step { argv, files, makes: vec!["harness"] }
     }
 
