@@ -1,6 +1,7 @@
 //! C and C++: the code and the tests are compiled apart and linked to a main of ours that calls one test by its name. Code that takes and
 //! gives plain data is a program of its own, and stubs of our own making stand for it beside the tests.
 
+mod own;
 mod stubs;
 mod surface;
 mod types;
@@ -29,6 +30,10 @@ pub(in super::super) fn plan_cpp(job: &Job, tests: &Tests, tools: &Toolchain) ->
 /// Headers under whose names tests may include the code.
 const INCLUDES: &[&str] = &["solution.c", "solution.h", "solution.cpp", "solution.hpp", "solution.cc"];
 
+/// Tests in C that hand over another kind of pointer than the code takes are not built apart: the stub would write what the code said over
+/// what they have. (C++ has no such conversions.)
+const STRICT: &[&str] = &["-Werror=incompatible-pointer-types", "-Werror=int-conversion", "-Werror=discarded-qualifiers"];
+
 fn plan(job: &Job, tests: &Tests, tools: &Toolchain, ending: &str, flags: &[&str]) -> Result<Plan, String> {
     let words = tokens(&tests.text, Dialect::C);
     let functions = functions(&words);
@@ -50,7 +55,7 @@ fn plan(job: &Job, tests: &Tests, tools: &Toolchain, ending: &str, flags: &[&str
     };
     let included = INCLUDES.iter().any(|name| tests.text.contains(&format!("\"{name}\"")));
     let source = format!("{}\n{}", tests.text, include_str!("dispatch.c.txt").replace("    // tests\n", &calls));
-    let build = Build { job, tools, ending, flags, included };
+    let build = Build { job, tests, tools, ending, flags, included };
     let run = |steps| Plan {
         names: names.clone(),
         steps,
@@ -76,6 +81,7 @@ fn plan(job: &Job, tests: &Tests, tools: &Toolchain, ending: &str, flags: &[&str
 /// What is needed to build.
 struct Build<'a> {
     job: &'a Job,
+    tests: &'a Tests,
     tools: &'a Toolchain,
     ending: &'a str,
     flags: &'a [&'a str],
@@ -84,10 +90,16 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
+    /// Without a word about what is only doubtful.
     fn compile(&self, words: &[&str]) -> Vec<String> {
-        let always = ["-O1", "-g0", "-w", "-UNDEBUG"];
+        self.compile_with(&["-w", "-O1"], words)
+    }
+
+    fn compile_with(&self, first: &[&str], words: &[&str]) -> Vec<String> {
+        let always = ["-g0", "-UNDEBUG"];
         let program = self.tools.program.display().to_string();
-        std::iter::once(program).chain(always.iter().chain(self.flags).chain(words).map(|word| (*word).to_owned())).collect()
+        let all = first.iter().chain(&always).chain(self.flags).chain(words);
+        std::iter::once(program).chain(all.map(|word| (*word).to_owned())).collect()
     }
 
     fn named(&self, name: &str) -> String {
@@ -119,19 +131,24 @@ impl Build<'_> {
         let mut files = self.wire();
         let declared = stubs::prototypes(surface);
         // In C++ the declarations of the tests must come first: functions of one name and other parameters would stand beside them.
-        let text = if cpp { format!("{source}\n{declared}") } else { format!("{declared}#line 1 \"{tests}\"\n{source}") };
+        let only = if self.included { stubs::only_meanings(surface) } else { String::new() };
+        let text = if cpp { format!("{source}\n{declared}{only}") } else { format!("{declared}#line 1 \"{tests}\"\n{source}") };
         files.push(Given::text(tests.clone(), text));
         files.push(Given::text(harness.clone(), include_str!("c/harness.c.txt")));
         files.push(Given::text(stubs.clone(), stubs::stubs(surface, cpp)));
-        files.push(Given::text(names.clone(), stubs::names(surface, cpp, within_std)));
+        let header = if self.included { stubs::header(&self.job.code, cpp) } else { String::new() };
+        let taken = [own::headers(&self.tests.text), own::headers(&header)].concat();
+        files.push(Given::text(names.clone(), stubs::names(surface, &taken, cpp, within_std)));
         if self.included {
-            let header = format!("{}{declared}", stubs::header(&self.job.code, cpp));
-            files.extend(INCLUDES.iter().map(|name| Given::text(*name, header.as_str())));
+            files.extend(INCLUDES.iter().map(|name| Given::text(*name, format!("{header}{declared}"))));
         }
         // Hidden, so that no library of the system takes a stub for one of its own functions.
         let first = ["-DREBUT_TESTS", "-Dmain=rebut_tests_main", "-fvisibility=hidden", "-o", "harness"];
         let rest = [&harness, &stubs, &wire, &names, &tests].map(String::as_str);
-        let argv = self.compile(&[&first[..], &rest, &["-lm", "-lpthread"]].concat());
+        let words = [&first[..], &rest, &["-lm", "-lpthread"]].concat();
+        // What the tests hand on through helpers of theirs is seen once those are taken in where they are called.
+        let level: &[&str] = if surface.iter().any(surface::Function::is_bounded) { &["-O2", "-finline-limit=2000"] } else { &["-O1"] };
+        let argv = self.compile_with(&[if cpp { &["-w"] } else { STRICT }, level].concat(), &words);
         Step { argv, files, makes: vec!["harness"] }
     }
 

@@ -1,5 +1,6 @@
 //! Rust: the tests are a program with stubs that ask the code, which is another program. Where that cannot be, they share one.
 
+mod named;
 mod offer;
 mod print;
 mod surface;
@@ -28,7 +29,7 @@ pub(in super::super) fn plan(job: &Job, tests: &Tests, tools: &Toolchain) -> Res
     let is_user = all.windows(3).any(|three| three.iter().map(|word| word.text).eq(["solution", ":", ":"]));
     let layout = Layout { text: &text, found: &found, inside: tests.text.contains("super::") && !is_user, tools };
     let shared = check_words(&job.code, &words).map(|()| Box::new(layout.shared(&job.code)));
-    match layout.apart(&job.code, &words) {
+    match layout.apart(&job.code, &all) {
         Some((plan, worker)) => Ok(Plan { worker: Some(Worker { otherwise: shared, ..worker }), ..plan }),
         None => shared.map(|plan| *plan),
     }
@@ -52,11 +53,11 @@ impl Layout<'_> {
     }
 
     /// The tests with stubs in one process, the code in another; nothing where no stub can be made, or where several threads ask at once.
-    fn apart(&self, code: &str, words: &BTreeSet<&str>) -> Option<(Plan, Worker)> {
-        if words.contains("thread") {
+    fn apart(&self, code: &str, words: &[Token<'_>]) -> Option<(Plan, Worker)> {
+        if words.iter().any(|word| word.text == "thread") {
             return None;
         }
-        let offer = offer::offer(surface::surface(code), words, self.inside).filter(|offer| !offer.calls.is_empty())?;
+        let offer = offer::offer(surface::surface(code), &named::named(words)?, self.inside).filter(|offer| !offer.calls.is_empty())?;
         let plan = self.plan(self.steps(&print::stubs(&offer), &[], &[]), include_str!("rust/harness.rs.txt"));
         let library = ["--crate-type", "lib", "-F", "unsafe_code", "--crate-name", "solution", "solution.rs"];
         let program = ["--crate-name", "worker", "--extern", "solution=libsolution.rlib", "-o", "worker", "worker.rs"];

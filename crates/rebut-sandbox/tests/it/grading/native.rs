@@ -3,11 +3,12 @@
 use super::{Case, Run, cases, sandbox, verdicts};
 use rebut_engine::sandbox::{Ran, TestVerdict};
 
-/// A title says what it is, where the code ran (`apart` or `shared`), and the verdicts; `?` where any but a pass may come of it.
+/// A title says what it is, where the code ran (`apart` or `shared`), and the verdicts; `?` where any but a pass may come of it, and `marked`
+/// where even a pass may, since it says that it shared the process.
 fn expected<'a>(case: &Case<'a>) -> (&'a str, bool, Vec<TestVerdict>) {
     let parts: Vec<&str> = case.title.split(" | ").collect();
     let [title, place @ ("apart" | "shared"), verdicts] = parts[..] else { panic!("{}: title, place, verdicts", case.title) };
-    let words = verdicts.split(' ').filter(|word| *word != "?");
+    let words = verdicts.split(' ').filter(|word| !["?", "marked"].contains(word));
     (title, place == "shared", words.map(|word| serde_json::from_value(word.into()).expect("a verdict")).collect())
 }
 
@@ -37,7 +38,8 @@ async fn forgeries(language: &str, text: &str, judge: &str, (part, parts): (usiz
         let tests = if case.tests.is_empty() { judge } else { case.tests };
         let ran = Run::of(language, case.code, tests).seconds(8).on(&sandbox).await;
         let as_expected = ran.distrust.is_some() || expected.is_empty() || verdicts(&ran) == expected;
-        if ran.passed() > 0 || ran.all_passed() || ran.shared_process != shared || !as_expected {
+        let forged = ran.passed() > 0 && !(shared && case.title.ends_with("| marked"));
+        if forged || ran.shared_process != shared || !as_expected {
             wrong.push(told(title, &ran));
         }
     }

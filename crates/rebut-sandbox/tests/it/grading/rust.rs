@@ -6,9 +6,9 @@ use rebut_engine::sandbox::{Ran, TestVerdict};
 /// Tests for code that is to double a number.
 const DOUBLES: &str = "use solution::*;\n#[test]\nfn doubles() { assert_eq!(f(2), 4); }\n";
 
-/// A title is `apart` or `shared`, the verdicts, and what it shows.
+/// A title is `apart` or `shared`, the verdicts, and what it shows. Of a forgery that is `marked` even a pass may come: it says so.
 fn expected(title: &str) -> (bool, Vec<TestVerdict>) {
-    let mut words = title.split(": ").next().unwrap_or_default().split(' ');
+    let mut words = title.split(": ").next().unwrap_or_default().split(' ').filter(|word| *word != "marked");
     let shared = words.next() == Some("shared");
     (shared, words.map(|word| serde_json::from_value(word.into()).expect("a verdict")).collect())
 }
@@ -50,7 +50,8 @@ async fn no_rust_forgery_passes() {
     let cases = cases(include_str!("data/rust_forgeries.txt"));
     assert!(cases.len() >= 25);
     let is_right = |ran: &Ran, expected: &[TestVerdict]| {
-        ran.passed() == 0 && !ran.all_passed() && (ran.distrust.is_some() || verdicts(ran) == expected)
+        let marked = ran.shared_process && expected.is_empty();
+        marked || ran.passed() == 0 && !ran.all_passed() && (ran.distrust.is_some() || verdicts(ran) == expected)
     };
     let wrong = wrong(&cases, 10, is_right).await;
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));

@@ -1,7 +1,8 @@
 //! The texts made of a surface: what stands for the code beside its tests, and what answers behind the code.
 
 use super::{
-    surface::{Function, Way},
+    own,
+    surface::{Function, Given, Way},
     types::Type,
 };
 use std::collections::BTreeSet;
@@ -15,10 +16,8 @@ const HEADERS: &str = "stdio.h stdlib.h string.h stdint.h stdbool.h stddef.h lim
 /// What tests find where they include the code: headers that we know, and nothing else of it.
 pub(super) fn header(code: &str, cpp: bool) -> String {
     let mut text = String::from("#pragma once\n");
-    for line in code.lines() {
-        let inner = line.trim_start().strip_prefix('#').and_then(|rest| rest.trim_start().strip_prefix("include"));
-        let name = inner.and_then(|rest| rest.trim().strip_prefix('<')).and_then(|rest| rest.split_once('>')).map(|(name, _)| name);
-        if let Some(known) = HEADERS.split(' ').find(|known| Some(*known) == name && (cpp || known.ends_with(".h"))) {
+    for name in own::headers(code) {
+        if let Some(known) = HEADERS.split(' ').find(|known| *known == name && (cpp || known.ends_with(".h"))) {
             text.push_str(&format!("#include <{known}>\n"));
         }
     }
@@ -37,7 +36,48 @@ pub(super) fn prototypes(functions: &[Function]) -> String {
     }
     let includes: String = held.iter().map(|name| format!("#include <{name}>\n")).collect();
     let lines: String = functions.iter().map(|function| format!("{};\n", head(function))).collect();
-    format!("{includes}{lines}")
+    format!("{includes}{lines}{}", rooms(functions))
+}
+
+/// Goes between the tests and each stub that takes pointers, where they call it: only there the compiler sees what they have. A call of
+/// another kind finds nothing to be linked with.
+fn rooms(functions: &[Function]) -> String {
+    let mut text = format!("#ifndef REBUT_ROOM\n{}", include_str!("rooms.c.txt"));
+    for (number, function) in functions.iter().enumerate().filter(|(_, function)| function.is_bounded()) {
+        let inline = "extern inline __attribute__((always_inline, gnu_inline))";
+        text.push_str(&format!("{};\n{inline} {} {{\n", bounded_head(number, function), head(function)));
+        let mut passed: Vec<String> = (0..function.given.len()).map(|at| format!("rebut{at}")).collect();
+        for (at, given) in bounded(function) {
+            text.push_str(&format!("    __SIZE_TYPE__ rebuts{at} = REBUT_ROOM(rebut{at});\n"));
+            if function.must_see(given) {
+                text.push_str(&format!(
+                    "    if (rebut{at} && __builtin_constant_p(rebuts{at}) && rebuts{at} == REBUT_UNSEEN) rebut_unseen();\n"
+                ));
+            }
+            if let Way::Many(count) = given.way {
+                text.push_str(&format!(
+                    "    if (rebut{at} && __builtin_constant_p(rebuts{at}) && rebuts{at} != REBUT_UNSEEN && __builtin_constant_p(rebut{count}) \
+                     && (long long)rebut{count} > (long long)(rebuts{at} / sizeof *rebut{at})) rebut_unseen();\n"
+                ));
+            }
+            passed.push(format!("rebuts{at}"));
+        }
+        text.push_str(&format!("    return rebut_stub_{number}({});\n}}\n", passed.join(", ")));
+    }
+    text.push_str("#endif\n");
+    text
+}
+
+/// The parameters that are pointers, and their places.
+fn bounded(function: &Function) -> impl Iterator<Item = (usize, &Given)> {
+    function.given.iter().enumerate().filter(|(_, given)| given.way != Way::Value)
+}
+
+/// A line for each name with one meaning, which is not built where the tests give it another one besides.
+pub(super) fn only_meanings(functions: &[Function]) -> String {
+    let is_single = |name: &str| functions.iter().filter(|other| other.name == name).count() == 1;
+    let single = functions.iter().enumerate().filter(|(_, function)| is_single(&function.name));
+    single.map(|(number, function)| format!("using rebut_only_{number} = decltype(&{});\n", function.name)).collect()
 }
 
 fn headers_of(ty: &Type, into: &mut BTreeSet<&'static str>) {
@@ -56,22 +96,57 @@ fn headers_of(ty: &Type, into: &mut BTreeSet<&'static str>) {
 }
 
 fn head(function: &Function) -> String {
-    let given: Vec<String> = function.given.iter().enumerate().map(|(at, given)| format!("{} rebut{at}", given.ty)).collect();
+    let given = parameters(function);
     let given = if given.is_empty() { "void".to_owned() } else { given.join(", ") };
     format!("{} {}({given})", function.result, function.name)
 }
 
-/// What is compiled only to see that no name is one of the system's: those would be the code's in the tests' process.
-pub(super) fn names(functions: &[Function], cpp: bool, within_std: bool) -> String {
+/// The same, told besides how many bytes stand behind each pointer.
+fn bounded_head(number: usize, function: &Function) -> String {
+    let rooms = bounded(function).map(|(at, _)| format!("__SIZE_TYPE__ rebuts{at}"));
+    let given: Vec<String> = parameters(function).into_iter().chain(rooms).collect();
+    format!("{} rebut_stub_{number}({})", function.result, given.join(", "))
+}
+
+fn parameters(function: &Function) -> Vec<String> {
+    function.given.iter().enumerate().map(|(at, given)| format!("{} rebut{at}", given.ty)).collect()
+}
+
+/// What is compiled only to see that no name is one of the system's: those would be the code's in the tests' process. `taken` are the headers
+/// that the tests take in.
+pub(super) fn names(functions: &[Function], taken: &[&str], cpp: bool, within_std: bool) -> String {
     let names: BTreeSet<&str> = functions.iter().map(|function| function.name.as_str()).collect();
     let mut text = String::from(include_str!("names.c.txt"));
+    for header in taken {
+        text.push_str(&format!("#if __has_include(<{header}>)\n#include <{header}>\n#endif\n"));
+    }
+    for name in &names {
+        text.push_str(&format!("#ifdef {name}\n#error {name} is a name of the system\n#endif\n"));
+    }
+    for (number, function) in functions.iter().enumerate().filter(|(_, function)| cpp && !function.declared) {
+        text.push_str(&found_by_arguments(number, function));
+    }
     for (number, name) in names.iter().enumerate() {
-        text.push_str(&format!("#ifdef {name}\n#error {name} is a name of the system\n#endif\nenum rebut_name_{number} {{ {name} }};\n"));
+        text.push_str(&format!("enum rebut_name_{number} {{ {name} }};\n"));
         if cpp && within_std {
             text.push_str(&format!("namespace std {{ enum rebut_name_{number} {{ {name} }}; }}\n"));
         }
     }
     text
+}
+
+/// The library's functions are found by what they are given, without being named as its own: `size(all)` may be meant to be `std::size`.
+fn found_by_arguments(number: usize, function: &Function) -> String {
+    if function.given.is_empty() {
+        return String::new();
+    }
+    let given: Vec<String> = function.given.iter().map(|given| given.ty.to_string()).collect();
+    format!(
+        "template <class... T> concept rebut_found_{number} = requires(T &&...given) {{ {}(static_cast<T &&>(given)...); }};\n\
+         static_assert(!rebut_found_{number}<{}>, \"a name of the library\");\n",
+        function.name,
+        given.join(", ")
+    )
 }
 
 fn include(cpp: bool) -> &'static str {
@@ -82,7 +157,17 @@ fn include(cpp: bool) -> &'static str {
 pub(super) fn stubs(functions: &[Function], cpp: bool) -> String {
     let mut text = include(cpp).to_owned();
     for (number, function) in functions.iter().enumerate() {
-        text.push_str(&format!("{} {{\n", head(function)));
+        let head = if function.is_bounded() { bounded_head(number, function) } else { head(function) };
+        text.push_str(&format!("{head} {{\n"));
+        for (at, given) in bounded(function) {
+            let seen = u8::from(function.must_see(given));
+            text.push_str(&match given.way {
+                Way::Many(count) => {
+                    format!("    rebut_within(rebut{at}, rebuts{at}, sizeof *rebut{at}, (long long)rebut{count}, {seen});\n")
+                }
+                _ => format!("    rebut_within_text(rebut{at}, rebuts{at}, {seen});\n"),
+            });
+        }
         for (at, _) in function.given.iter().enumerate().filter(|(_, given)| given.way == Way::Text && given.comes_back()) {
             text.push_str(&format!("    long long rebutl{at} = {};\n", length(at)));
         }

@@ -2,6 +2,7 @@
 
 use super::{
     super::tokens::{Dialect, tokens},
+    own::Own,
     types::{Cursor, Type},
 };
 use std::collections::BTreeSet;
@@ -25,6 +26,8 @@ pub(super) struct Function {
     pub name: String,
     pub given: Vec<Given>,
     pub result: Type,
+    /// Whether the tests declare it themselves, with the same parameters.
+    pub declared: bool,
 }
 
 /// One parameter.
@@ -51,12 +54,30 @@ impl Given {
     }
 }
 
+impl Function {
+    /// Whether it must be seen how much stands behind this parameter. The code said how many there are, unless the tests did so too: a
+    /// number of another meaning would lead beyond what they have, and what they expect would go to the code or come back from it.
+    pub(super) fn must_see(&self, given: &Given) -> bool {
+        match given.way {
+            Way::Value => false,
+            Way::Text => given.comes_back() && !self.declared,
+            Way::Many(_) => !self.declared,
+        }
+    }
+
+    /// Whether it takes pointers.
+    pub(super) fn is_bounded(&self) -> bool {
+        self.given.iter().any(|given| given.way != Way::Value)
+    }
+}
+
 /// What the tests need of the code, if all of it is plain.
 pub(super) fn surface(code: &str, tests: &str, cpp: bool) -> Option<Vec<Function>> {
     let plain = without_directives(code);
     let words = tokens(&plain, Dialect::C);
     let named: BTreeSet<&str> = tokens(tests, Dialect::C).iter().map(|word| word.text).collect::<BTreeSet<_>>();
     (!TOGETHER.split(' ').any(|word| named.contains(word))).then_some(())?;
+    let own = Own::of(tests, cpp);
     let mut found: Vec<Function> = Vec::new();
     let (mut depth, mut start) = (0_usize, 0);
     for (at, word) in words.iter().enumerate() {
@@ -65,14 +86,16 @@ pub(super) fn surface(code: &str, tests: &str, cpp: bool) -> Option<Vec<Function
                 if depth == 0 {
                     let head = &words[start..at];
                     // One that is named and not understood means that the tests need more than plain data.
-                    let is_named =
-                        |name: &str| name.starts_with(|c: char| c.is_alphabetic() || c == '_') && name != "main" && named.contains(name);
+                    let is_named = |name: &str| {
+                        let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_') && name != "main";
+                        is_name && named.contains(name) && !own.defined.contains(name)
+                    };
                     if head.windows(2).any(|two| two[1].text == "(" && is_named(two[0].text)) {
                         let function =
                             definition(&mut Cursor { words: head, at: 0, cpp }).filter(|function| may_declare(&function.name))?;
                         // Of several branches of `#if` the first is taken; the compiler finds out if it was another one.
                         if found.iter().all(|other| other.name != function.name || cpp && other.given != function.given) {
-                            found.push(function);
+                            found.push(Function { declared: own.declares(&function), ..function });
                         }
                     }
                 }
@@ -86,10 +109,13 @@ pub(super) fn surface(code: &str, tests: &str, cpp: bool) -> Option<Vec<Function
             _ => {}
         }
     }
-    (found.len() <= 500).then_some(found)
+    // Of a name with one meaning the compiler finds out whether the tests give it another one.
+    let is_single = |function: &Function| found.iter().filter(|other| other.name == function.name).count() == 1;
+    let is_sure = |function: &Function| function.declared || is_single(function) || !own.has_outside(&function.name);
+    (found.len() <= 500 && found.iter().all(is_sure)).then_some(found)
 }
 
-fn is_keyword(name: &str) -> bool {
+pub(super) fn is_keyword(name: &str) -> bool {
     KEYWORDS.split(' ').any(|word| word == name)
 }
 
@@ -113,7 +139,7 @@ pub(super) fn without_directives(code: &str) -> String {
 }
 
 /// The head of a function: its result, its name, its parameters, nothing else.
-fn definition(cursor: &mut Cursor<'_>) -> Option<Function> {
+pub(super) fn definition(cursor: &mut Cursor<'_>) -> Option<Function> {
     while ["static", "inline", "extern"].iter().any(|word| cursor.eat(word)) {}
     let result = cursor.ty()?;
     let plain = match &result {
@@ -124,7 +150,7 @@ fn definition(cursor: &mut Cursor<'_>) -> Option<Function> {
     let name = cursor.take().to_owned();
     (plain && cursor.eat("(")).then_some(())?;
     let given = parameters(cursor, matches!(result, Type::Scalar(_)))?;
-    (cursor.at == cursor.words.len()).then_some(Function { name, given, result })
+    (cursor.at == cursor.words.len()).then_some(Function { name, given, result, declared: false })
 }
 
 fn parameters(cursor: &mut Cursor<'_>, gives_scalar: bool) -> Option<Vec<Given>> {
@@ -257,6 +283,42 @@ mod tests {
         ];
         for (cpp, code) in rows {
             assert_eq!(shown(code, cpp), None, "{code}");
+        }
+    }
+
+    #[test]
+    fn what_the_tests_define_is_not_the_codes() {
+        let code = "int f(int x) { }\nvoid check(bool x, const char *y) { }\nvoid check(int x) { }";
+        let names = |tests: &str| {
+            surface(code, tests, true).map(|found| found.into_iter().map(|function| function.name).collect::<Vec<_>>().join(" "))
+        };
+        let rows = [
+            ("void check(bool x, std::string y) { } void test_a() { check(f(2)); }", Some("f")),
+            ("#define check(x) x\nvoid test_a() { check(f(2)); }", Some("f")),
+            ("struct check { }; void test_a() { check(f(2)); }", Some("f")),
+            ("void test_a() { check(f(2)); }", Some("f check check")),
+            ("HELPER(check) void test_a() { check(f(2)); }", None),
+        ];
+        for (tests, expected) in rows {
+            assert_eq!(names(tests).as_deref(), expected, "{tests}");
+        }
+    }
+
+    #[test]
+    fn how_many_there_are_must_be_seen_unless_the_tests_say_it() {
+        let rows = [
+            ("void f(int *a, int n) { }", "void f(int *b, int count); f(2);", false),
+            ("void f(int *a, int n) { }", "f(2);", true),
+            ("void f(int *a, int n, int x) { }", "void f(int *a, int x, int n); f(2);", true),
+            ("void f(int *a, int n) { }", "void f(int *, int); f(2);", true),
+            ("int f(const char *a) { }", "f(2);", false),
+            ("int f(char *a) { }", "f(2);", true),
+            ("int f(char *a) { }", "int f(char *); f(2);", false),
+            ("int f(int a) { }", "f(2);", false),
+        ];
+        for (code, tests, expected) in rows {
+            let found = surface(code, tests, false).expect(code);
+            assert_eq!(found[0].given.iter().any(|given| found[0].must_see(given)), expected, "{code} {tests}");
         }
     }
 

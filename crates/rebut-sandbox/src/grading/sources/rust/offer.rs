@@ -50,7 +50,28 @@ pub(super) const MARKERS: &[&str] = &["Eq", "Error"];
 /// What holds values of its parameters and nothing else: values that stay with the code can be in them.
 const HOLDERS: &[&str] = &["::std::vec::Vec", "::std::option::Option", "::std::boxed::Box", "::std::result::Result"];
 
-/// What can be offered to tests that have these words. `private` items too where the tests are a part of the code.
+/// Methods of results and options. Tests that call one mean these, also where the code gives them a type of its own that they name elsewhere.
+const OF_RESULTS: &[&str] = &[
+    "is_ok",
+    "is_err",
+    "is_some",
+    "is_none",
+    "ok",
+    "err",
+    "unwrap",
+    "unwrap_err",
+    "unwrap_or",
+    "unwrap_or_else",
+    "unwrap_or_default",
+    "expect",
+    "expect_err",
+    "is_ok_and",
+    "is_err_and",
+    "is_some_and",
+    "is_none_or",
+];
+
+/// What can be offered to tests that name these as types of the code. `private` items too where the tests are a part of the code.
 pub(super) fn offer(mut surface: Surface, words: &BTreeSet<&str>, private: bool) -> Option<Offer> {
     if surface.functions.len() + surface.types.len() + surface.impls.len() + surface.aliases.len() > MOST {
         return None;
@@ -67,7 +88,8 @@ pub(super) fn offer(mut surface: Surface, words: &BTreeSet<&str>, private: bool)
     let kept = surface.types.iter().map(|one| one.name.clone()).filter(|name| !copied.contains(name) && is_named(name)).collect();
     let known = Known { copied: &copied, kept: &kept };
     let may_call = |of: &Option<String>| of.as_ref().is_none_or(|of| is_named(of) && (copied.contains(of) || kept.contains(of)));
-    let functions = surface.functions.iter().filter(|one| may_call(&one.of) && known.can_call(one));
+    let is_of_results = |one: &Function| one.method && OF_RESULTS.contains(&one.name.as_str());
+    let functions = surface.functions.iter().filter(|one| may_call(&one.of) && known.can_call(one) && !is_of_results(one));
     let mut calls: Vec<Call> = functions.map(Call::of).collect();
     for one in surface.types.iter().filter(|one| is_named(&one.name)) {
         let traits = if copied.contains(&one.name) { OF_COPIED } else { OF_KEPT };

@@ -3,6 +3,7 @@
 use super::{
     super::tokens::{Dialect, tokens},
     check_words, find, has_own_module,
+    named::named,
     offer::{Kind, Offer, offer},
     open, print,
     surface::surface,
@@ -10,8 +11,7 @@ use super::{
 use std::collections::BTreeSet;
 
 fn offered(code: &str, tests: &str, private: bool) -> Option<Offer> {
-    let words: BTreeSet<&str> = tokens(tests, Dialect::Rust).iter().map(|word| word.text).collect();
-    offer(surface(code), &words, private)
+    offer(surface(code), &named(&tokens(tests, Dialect::Rust))?, private)
 }
 
 /// The names of what can be asked for, in order.
@@ -47,6 +47,7 @@ fn what_is_not_understood_is_not_offered() {
         ("pub struct T { a: i32 } impl T { pub fn new() -> Self {} pub fn m(&self) {} }", "keep T, T::new, T::m"),
         ("pub struct U { pub a: i32 } impl U { pub fn m(&self) {} } pub fn f() -> U {}", "copy U, f"),
         ("pub struct U { a: i32 } impl U { pub fn is_ok(&self) -> bool { true } } pub fn f() -> U {}", ""),
+        ("pub struct T { pub a: i32 } impl T { pub fn ok() -> T {} pub fn is_ok(&self) -> bool { true } }", "copy T, T::ok"),
         ("pub struct T { pub a: i32 } impl PartialEq for T { } pub fn f() -> T {}", "keep T, f, PartialEq for T"),
         ("pub struct T { pub a: i32 } impl PartialEq<i32> for T { } pub fn f() -> T {}", "copy T, f"),
         ("#[derive(Debug, Serialize)] pub struct T { pub a: i32 }", "keep T, Debug for T"),
