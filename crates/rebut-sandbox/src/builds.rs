@@ -1,4 +1,5 @@
-//! What was built before, by everything that went into it: tests are built once for all candidates, and a candidate once for all its tests.
+//! What was built before, by everything that went into it: tests are built once for all candidates,
+//! and a candidate once for all its tests.
 
 use crate::Given;
 use rebut_engine::record::Hash;
@@ -10,7 +11,8 @@ use std::{
 /// Programs of so many bytes are kept per language; the oldest go first.
 const MOST_BYTES: usize = 32 << 20;
 
-/// The programs of one toolchain that are kept, in memory. Each was made in a cell by nothing but its own files: code can spoil only its own.
+/// The programs of one toolchain that are kept, in memory.
+/// Each was made in a cell by nothing but its own files: code can spoil only its own.
 #[derive(Debug, Default)]
 pub(crate) struct Builds(Mutex<VecDeque<(Hash, Vec<Given>)>>);
 
@@ -35,7 +37,8 @@ impl Builds {
     }
 }
 
-/// Tells builds apart: by their words and by the name and content of every file, each with its length, so that no two read alike.
+/// Tells builds apart: by their words and by the name and content of every file, each with its length,
+/// so that no two read alike.
 pub(crate) fn key(argv: &[String], files: &[Given]) -> Hash {
     let words = argv.iter().map(|word| (b'w', word.as_bytes()));
     let files = files.iter().flat_map(|file| [(b'n' + u8::from(file.executable), file.path.as_bytes()), (b'f', file.bytes.as_slice())]);

@@ -41,7 +41,8 @@ fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
         connection.set_prepared_statement_cache_capacity(32);
         // Plans never depend on bound values; else SQLite prepares some statements anew for each one.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        // The file may come from anybody, and a schema can hold statements. Ours has no triggers and no views.
+        // The file may come from anybody, and a schema can hold statements.
+        // Ours has no triggers and no views.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;

@@ -237,7 +237,8 @@ pub fn path_variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// A variable of the XDG Base Directory Specification: one that is no whole path is to be ignored, and would lead into whatever folder we are in.
+/// A variable of the XDG Base Directory Specification: one that is no whole path is to be ignored,
+/// and would lead into whatever folder we are in.
 pub fn base_directory(name: &str) -> Option<PathBuf> {
     path_variable(name).filter(|path| path.is_absolute())
 }

@@ -168,7 +168,8 @@ fn diff(dir: &Path, commit: &str, files: &[OsString]) -> Result<String, CliError
 }
 
 /// Runs git without anything of the repository's own.
-/// The first file in a folder that its repository has; `None` where it is in none, or there is no git that could change it.
+/// The first file in a folder that its repository has; `None` where it is in none,
+/// or there is no git that could change it.
 pub fn first_tracked(dir: &Path) -> Result<Option<String>, CliError> {
     let whole = dir.canonicalize().map_err(|error| CliError::file("find", dir, &error))?;
     if !whole.ancestors().any(|dir| dir.join(".git").symlink_metadata().is_ok()) || !is_installed() {

@@ -190,7 +190,8 @@ fn without_links(path: &Path) -> PathBuf {
     }
 }
 
-/// Where a data directory is that was typed, and whether that is in a project; refused is one that is reached by a link there.
+/// Where a data directory is that was typed, and whether that is in a project;
+/// refused is one that is reached by a link there.
 fn check_typed(dir: &Path) -> Result<(PathBuf, bool), CliError> {
     let home = path_variable("HOME").map(|home| without_links(&home));
     let find = |dir: Typed| dir.check().and_then(|()| Ok((dir.seen_from_here()?, dir.is_in_project(home.as_deref())?)));

@@ -45,7 +45,8 @@ pub fn find(project: &Path, name: &str) -> Result<Role, CliError> {
     Err(unread.into_iter().filter(|unread| unread.role.is_none()).fold(error, |error, unread| error.and_hint(unread.why)))
 }
 
-/// One role, if there is one of that name. A file of that name that is not read is told of, since another role stands in for it.
+/// One role, if there is one of that name. A file of that name that is not read is told of,
+/// since another role stands in for it.
 pub fn found(project: &Path, name: &str) -> Result<Option<Role>, CliError> {
     let (texts, unread) = texts(project)?;
     let found = texts.get(name).map(|(text, source)| read(name, text, source)).transpose()?;

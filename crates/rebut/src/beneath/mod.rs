@@ -228,7 +228,8 @@ impl Typed {
         }
     }
 
-    /// The whole path, without `.` and `..`. Whatever is checked and used must be this one: the system takes `name/..` for another place where
+    /// The whole path, without `.` and `..`. Whatever is checked and used must be this one:
+    /// the system takes `name/..` for another place where
     /// `name` is a link.
     pub fn whole(&self) -> PathBuf {
         self.anchor.as_ref().map_or_else(|| self.rest.clone(), |anchor| anchor.join(&self.rest).components().collect())
@@ -240,7 +241,8 @@ impl Typed {
         Ok(whole.strip_prefix(here).ok().filter(|rest| *rest != Path::new("")).map_or(whole.clone(), Path::to_owned))
     }
 
-    /// Whether it leads into a project, which may have brought what is there: below the current folder, into a repository, or into another part
+    /// Whether it leads into a project, which may have brought what is there: below the current folder,
+    /// into a repository, or into another part
     /// of a folder in the user's `home` that the current folder is in too.
     pub fn is_in_project(&self, home: Option<&Path>) -> io::Result<bool> {
         let (here, whole) = (std::env::current_dir()?, self.whole());

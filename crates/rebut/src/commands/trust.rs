@@ -1,4 +1,5 @@
-//! `rebut trust`: what a project's file, or a data folder in it, would let leave this machine or start on it, and the user's word that it may.
+//! `rebut trust`: what a project's file, or a data folder in it,
+//! would let leave this machine or start on it, and the user's word that it may.
 
 use crate::{
     app::App,
@@ -73,7 +74,8 @@ pub async fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, CliError> 
     Ok(0)
 }
 
-/// The data folder, where trust is about that: it was named with the command, or it waits for trust and nothing else works before.
+/// The data folder, where trust is about that: it was named with the command,
+/// or it waits for trust and nothing else works before.
 fn data_folder(app: &App) -> Result<Option<&Place>, CliError> {
     if let Some(place) = named_data(app) {
         return Ok(Some(place));
@@ -176,7 +178,8 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// What a data folder that somebody brought would allow: its debates go on, its webhooks are told, its keys open a server.
+/// What a data folder that somebody brought would allow: its debates go on, its webhooks are told,
+/// its keys open a server.
 async fn brought(place: &Place) -> Result<Vec<Power>, CliError> {
     let keys = Keyring::of(place).read()?;
     let keys = keys.iter().map(|key| on_one_line(&format!("`{}` of {} may use a server that is started over it", key.name, key.owner)));
@@ -193,7 +196,8 @@ async fn brought(place: &Place) -> Result<Vec<Power>, CliError> {
     Ok(if all.is_empty() { vec![Power { key: "debates".to_owned(), allows: vec!["keeps your debates there".to_owned()] }] } else { all })
 }
 
-/// What debates would do when they go on or are forked, by their journals: tables beside them may say anything.
+/// What debates would do when they go on or are forked, by their journals:
+/// tables beside them may say anything.
 async fn debates(database: &SqliteStore) -> Result<Vec<String>, CliError> {
     let sessions = database.sessions(&Filter::default()).await?;
     let mut models = BTreeSet::new();

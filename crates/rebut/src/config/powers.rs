@@ -105,7 +105,8 @@ pub fn divide(mut table: toml::Table, user: &ConfigFile) -> Divided {
     divided
 }
 
-/// What the recorded settings of a debate let leave this machine or start on it, a line each. The settings are JSON.
+/// What the recorded settings of a debate let leave this machine or start on it, a line each.
+/// The settings are JSON.
 pub fn recorded(format: &str, config: &str) -> Vec<String> {
     let set = |value: serde_json::Value| (!value.is_null()).then(|| toml::Value::try_from(value).ok()).flatten();
     let keys: serde_json::Map<String, serde_json::Value> = serde_json::from_str(config).unwrap_or_default();

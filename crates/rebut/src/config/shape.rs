@@ -1,4 +1,5 @@
-//! Lists where a table belongs. The parser would take the items of a list for the keys of a table in their order, and a setting that is looked for
+//! Lists where a table belongs. The parser would take the items of a list for the keys of a table in their
+//! order, and a setting that is looked for
 //! by its key (to withhold it, or to show what it allows) would pass unseen.
 
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! What the user trusts: projects' files by their place and the hash of their content, and data folders by the hash of their sealing key, recorded
+//! What the user trusts: projects' files by their place and the hash of their content,
+//! and data folders by the hash of their sealing key, recorded
 //! in the user's own folder. Any change asks again.
 
 use crate::{beneath::Folder, error::CliError, reading, replacing::replace_private};
@@ -60,7 +61,8 @@ impl Trust {
         self.record_new(path, allows, || Ok(text.to_owned()))
     }
 
-    /// Trusts a file that `make` makes or finds, and whose content it gives. Nobody else reads or changes the record meanwhile.
+    /// Trusts a file that `make` makes or finds, and whose content it gives.
+    /// Nobody else reads or changes the record meanwhile.
     pub fn record_new(&self, path: &Path, allows: Vec<String>, make: impl FnOnce() -> Result<String, CliError>) -> Result<(), CliError> {
         let _lock = self.lock()?;
         let mut entries = self.entries()?;

@@ -1,4 +1,5 @@
-//! A call of git, to its end or until it has taken too long: a repository can hold what git waits for, such as a pipe in a file's place.
+//! A call of git, to its end or until it has taken too long: a repository can hold what git waits for,
+//! such as a pipe in a file's place.
 
 use crate::error::CliError;
 use std::{

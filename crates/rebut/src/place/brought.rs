@@ -1,4 +1,5 @@
-//! A data folder that a project may have brought: its debates, webhooks and keys are somebody else's until the user trusts it. What this program
+//! A data folder that a project may have brought: its debates,
+//! webhooks and keys are somebody else's until the user trusts it. What this program
 //! made itself is known by its sealing key, which nobody else has.
 
 use super::{Place, SEAL, without_links};
@@ -35,7 +36,8 @@ impl Place {
         Err(CliError::usage(message).hint(format!("see what it would allow: {}; or name another folder", command("trust"))))
     }
 
-    /// Refuses a data folder of which git has files: a pull would replace debates, or put keys and a log beside them.
+    /// Refuses a data folder of which git has files: a pull would replace debates,
+    /// or put keys and a log beside them.
     pub fn check_untracked(&self) -> Result<(), CliError> {
         if !self.may_be_brought()? {
             return Ok(());
@@ -49,7 +51,8 @@ impl Place {
         Err(CliError::usage(message).hint("take the folder out of the repository (git rm -r --cached), or name another: --data DIR"))
     }
 
-    /// The database as it would be opened, on a copy: looking must change nothing. `None` where there is none.
+    /// The database as it would be opened, on a copy: looking must change nothing.
+    /// `None` where there is none.
     pub fn copied_database(&self) -> Result<Option<(TempDir, SqliteStore)>, CliError> {
         let dir = tempfile::tempdir().map_err(|error| CliError::failed(format!("no temporary folder: {error}")))?;
         let folder = Folder::own(&self.dir).map_err(|error| CliError::file("look into", &self.dir, &error))?;
@@ -70,7 +73,8 @@ impl Place {
         if file.exists() { Ok(Some((dir, SqliteStore::open(&file)?))) } else { Ok(None) }
     }
 
-    /// How the data folder stands. Whatever does not lie in a project is the user's own choice, and in an empty folder there is nothing to trust.
+    /// How the data folder stands. Whatever does not lie in a project is the user's own choice,
+    /// and in an empty folder there is nothing to trust.
     pub fn standing(&self) -> Result<Standing, CliError> {
         if !self.may_be_brought()? {
             return Ok(Standing::Trusted);
@@ -92,7 +96,8 @@ impl Place {
         whole(&self.dir)
     }
 
-    /// Makes the sealing key before anything else is put into a folder in a project, and remembers that this folder was made here.
+    /// Makes the sealing key before anything else is put into a folder in a project,
+    /// and remembers that this folder was made here.
     pub fn claim(&self) -> Result<(), CliError> {
         match self.record() {
             Some(record) if self.in_project && self.is_empty()? == Some(true) => record.record_new(&self.whole(), Vec::new(), || {
@@ -106,7 +111,8 @@ impl Place {
 
     /// Remembers the data folder as one that may be used. `allows` is what that was said to allow.
     ///
-    /// Whoever brought it has its sealing key, and could bring another folder with the same. So it gets a new one; seals of the old one still count.
+    /// Whoever brought it has its sealing key, and could bring another folder with the same.
+    /// So it gets a new one; seals of the old one still count.
     pub fn trust_it(&self, allows: Vec<String>) -> Result<(), CliError> {
         let Some(record) = self.record() else { return Ok(()) };
         record.record_new(&self.whole(), allows, || {
@@ -126,7 +132,8 @@ impl Place {
         self.state.as_deref().map(Trust::new)
     }
 
-    /// Whether nothing is there yet. `None` where it is no folder, of which whoever opens the database says what is wrong.
+    /// Whether nothing is there yet. `None` where it is no folder,
+    /// of which whoever opens the database says what is wrong.
     fn is_empty(&self) -> Result<Option<bool>, CliError> {
         match Folder::own(&self.dir).and_then(|folder| folder.names()) {
             Ok(names) => Ok(Some(names.is_empty())),

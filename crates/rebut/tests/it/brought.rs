@@ -1,4 +1,5 @@
-//! A data folder in a project: what rebut made there for this user is used, what came with the project waits for trust.
+//! A data folder in a project: what rebut made there for this user is used,
+//! what came with the project waits for trust.
 
 use crate::rebut::{Rebut, recommends, script};
 use std::fs;

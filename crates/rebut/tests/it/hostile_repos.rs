@@ -92,7 +92,8 @@ async fn meet(group: &str) {
     for repository in repositories().into_iter().filter(|path| name_of(path).starts_with(&format!("{group}-{only}"))) {
         let rows = fs::read_to_string(repository.join("rows")).unwrap_or_default();
         let mut rows: Vec<Option<&str>> = if rows.is_empty() { vec![None] } else { rows.lines().map(Some).collect() };
-        // Root has met them all: what differs for an ordinary user are rights, and not how an address is spelled.
+        // Root has met them all: what differs for an ordinary user are rights,
+        // and not how an address is spelled.
         rows.truncate(if users::is_second_run() { 1 } else { rows.len() });
         for row in rows {
             broken.extend(meet_one(&repository, row).await);

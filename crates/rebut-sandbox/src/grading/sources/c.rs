@@ -30,7 +30,8 @@ pub(in super::super) fn plan_cpp(job: &Job, tests: &Tests, tools: &Toolchain) ->
 /// Headers under whose names tests may include the code.
 const INCLUDES: &[&str] = &["solution.c", "solution.h", "solution.cpp", "solution.hpp", "solution.cc"];
 
-/// Tests in C that hand over another kind of pointer than the code takes are not built apart: the stub would write what the code said over
+/// Tests in C that hand over another kind of pointer than the code takes are not built apart:
+/// the stub would write what the code said over
 /// what they have. (C++ has no such conversions.)
 const STRICT: &[&str] = &["-Werror=incompatible-pointer-types", "-Werror=int-conversion", "-Werror=discarded-qualifiers"];
 
@@ -146,7 +147,8 @@ impl Build<'_> {
         let first = ["-DREBUT_TESTS", "-Dmain=rebut_tests_main", "-fvisibility=hidden", "-o", "harness"];
         let rest = [&harness, &stubs, &wire, &names, &tests].map(String::as_str);
         let words = [&first[..], &rest, &["-lm", "-lpthread"]].concat();
-        // What the tests hand on through helpers of theirs is seen once those are taken in where they are called.
+        // What the tests hand on through helpers of theirs is seen once those are taken in where they are
+        // called.
         let level: &[&str] = if surface.iter().any(surface::Function::is_bounded) { &["-O2", "-finline-limit=2000"] } else { &["-O1"] };
         let argv = self.compile_with(&[if cpp { &["-w"] } else { STRICT }, level].concat(), &words);
         Step { argv, files, makes: vec!["harness"] }

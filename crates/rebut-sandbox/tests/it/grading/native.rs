@@ -3,7 +3,8 @@
 use super::{Case, Run, cases, sandbox, verdicts};
 use rebut_engine::sandbox::{Ran, TestVerdict};
 
-/// A title says what it is, where the code ran (`apart` or `shared`), and the verdicts; `?` where any but a pass may come of it, and `marked`
+/// A title says what it is, where the code ran (`apart` or `shared`), and the verdicts;
+/// `?` where any but a pass may come of it, and `marked`
 /// where even a pass may, since it says that it shared the process.
 fn expected<'a>(case: &Case<'a>) -> (&'a str, bool, Vec<TestVerdict>) {
     let parts: Vec<&str> = case.title.split(" | ").collect();

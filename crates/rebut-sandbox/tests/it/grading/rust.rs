@@ -6,7 +6,8 @@ use rebut_engine::sandbox::{Ran, TestVerdict};
 /// Tests for code that is to double a number.
 const DOUBLES: &str = "use solution::*;\n#[test]\nfn doubles() { assert_eq!(f(2), 4); }\n";
 
-/// A title is `apart` or `shared`, the verdicts, and what it shows. Of a forgery that is `marked` even a pass may come: it says so.
+/// A title is `apart` or `shared`, the verdicts, and what it shows.
+/// Of a forgery that is `marked` even a pass may come: it says so.
 fn expected(title: &str) -> (bool, Vec<TestVerdict>) {
     let mut words = title.split(": ").next().unwrap_or_default().split(' ').filter(|word| *word != "marked");
     let shared = words.next() == Some("shared");

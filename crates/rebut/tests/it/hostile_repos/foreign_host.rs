@@ -106,7 +106,8 @@ impl Book {
     }
 }
 
-/// Ports that the system gives to nobody by itself: a client of another test, whose server has gone, does not knock here by accident.
+/// Ports that the system gives to nobody by itself: a client of another test, whose server has gone,
+/// does not knock here by accident.
 const PORTS: std::ops::Range<u16> = 20_000..30_000;
 
 /// Listeners on one port of the foreign address, and of this machine's usual ones: other spellings lead there.

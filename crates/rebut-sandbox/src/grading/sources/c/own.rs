@@ -1,4 +1,5 @@
-//! What tests of C and C++ say themselves: the names that they define, the functions that they declare, the headers that they take in.
+//! What tests of C and C++ say themselves: the names that they define, the functions that they declare,
+//! the headers that they take in.
 
 use super::{
     super::tokens::{Dialect, Token, tokens},
@@ -31,12 +32,14 @@ impl Own {
         Self { defined, declared, outside }
     }
 
-    /// Whether the tests declare this very function, and so say themselves how many things stand behind its pointers.
+    /// Whether the tests declare this very function,
+    /// and so say themselves how many things stand behind its pointers.
     pub(super) fn declares(&self, function: &Function) -> bool {
         self.declared.iter().any(|own| own.name == function.name && own.given == function.given)
     }
 
-    /// Whether the tests have this name outside of every function, where a macro may make another function of it.
+    /// Whether the tests have this name outside of every function,
+    /// where a macro may make another function of it.
     pub(super) fn has_outside(&self, name: &str) -> bool {
         self.outside.contains(name)
     }
@@ -59,7 +62,8 @@ fn macros(tests: &str) -> Vec<String> {
     defines.map(|three| three[2].text.to_owned()).collect()
 }
 
-/// Names before parameters that a body follows, at any depth: in a namespace or as a friend they are found too.
+/// Names before parameters that a body follows, at any depth:
+/// in a namespace or as a friend they are found too.
 fn functions(words: &[Token<'_>]) -> Vec<String> {
     let is_name = |name: &str| name.starts_with(|c: char| c.is_alphabetic() || c == '_') && !is_keyword(name);
     let opens = (1..words.len()).filter(|at| words[*at].text == "(" && is_name(words[at - 1].text));

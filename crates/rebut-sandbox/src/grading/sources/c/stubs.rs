@@ -39,7 +39,8 @@ pub(super) fn prototypes(functions: &[Function]) -> String {
     format!("{includes}{lines}{}", rooms(functions))
 }
 
-/// Goes between the tests and each stub that takes pointers, where they call it: only there the compiler sees what they have. A call of
+/// Goes between the tests and each stub that takes pointers, where they call it:
+/// only there the compiler sees what they have. A call of
 /// another kind finds nothing to be linked with.
 fn rooms(functions: &[Function]) -> String {
     let mut text = format!("#ifndef REBUT_ROOM\n{}", include_str!("rooms.c.txt"));
@@ -112,7 +113,8 @@ fn parameters(function: &Function) -> Vec<String> {
     function.given.iter().enumerate().map(|(at, given)| format!("{} rebut{at}", given.ty)).collect()
 }
 
-/// What is compiled only to see that no name is one of the system's: those would be the code's in the tests' process. `taken` are the headers
+/// What is compiled only to see that no name is one of the system's:
+/// those would be the code's in the tests' process. `taken` are the headers
 /// that the tests take in.
 pub(super) fn names(functions: &[Function], taken: &[&str], cpp: bool, within_std: bool) -> String {
     let names: BTreeSet<&str> = functions.iter().map(|function| function.name.as_str()).collect();
@@ -135,7 +137,8 @@ pub(super) fn names(functions: &[Function], taken: &[&str], cpp: bool, within_st
     text
 }
 
-/// The library's functions are found by what they are given, without being named as its own: `size(all)` may be meant to be `std::size`.
+/// The library's functions are found by what they are given, without being named as its own:
+/// `size(all)` may be meant to be `std::size`.
 fn found_by_arguments(number: usize, function: &Function) -> String {
     if function.given.is_empty() {
         return String::new();

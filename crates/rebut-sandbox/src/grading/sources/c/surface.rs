@@ -55,8 +55,10 @@ impl Given {
 }
 
 impl Function {
-    /// Whether it must be seen how much stands behind this parameter. The code said how many there are, unless the tests did so too: a
-    /// number of another meaning would lead beyond what they have, and what they expect would go to the code or come back from it.
+    /// Whether it must be seen how much stands behind this parameter. The code said how many there are,
+    /// unless the tests did so too: a
+    /// number of another meaning would lead beyond what they have,
+    /// and what they expect would go to the code or come back from it.
     pub(super) fn must_see(&self, given: &Given) -> bool {
         match given.way {
             Way::Value => false,

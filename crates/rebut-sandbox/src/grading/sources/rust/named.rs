@@ -1,6 +1,8 @@
-//! Which names of the tests may be types of the code: those that stand alone or behind its name, and that the tests have from nowhere else.
+//! Which names of the tests may be types of the code: those that stand alone or behind its name,
+//! and that the tests have from nowhere else.
 //!
-//! Code that has a type by a word which the tests only happen to hold could answer for it by methods of its own (`parse("x").is_ok()`).
+//! Code that has a type by a word which the tests only happen to hold could answer for it by methods of its
+//! own (`parse("x").is_ok()`).
 
 use super::{
     super::tokens::Token,
@@ -26,7 +28,8 @@ const ITEMS: &[&str] = &["struct", "enum", "union", "type", "trait", "const", "s
 /// The deepest group of a `use`.
 const DEPTH: usize = 32;
 
-/// The words that may name types of the code. Nothing where tests take in all its names within a function: these would come before names of
+/// The words that may name types of the code. Nothing where tests take in all its names within a function:
+/// these would come before names of
 /// their own.
 pub(super) fn named<'a>(words: &'a [Token<'a>]) -> Option<BTreeSet<&'a str>> {
     let uses = uses(words);

@@ -50,7 +50,8 @@ pub(super) const MARKERS: &[&str] = &["Eq", "Error"];
 /// What holds values of its parameters and nothing else: values that stay with the code can be in them.
 const HOLDERS: &[&str] = &["::std::vec::Vec", "::std::option::Option", "::std::boxed::Box", "::std::result::Result"];
 
-/// Methods of results and options. Tests that call one mean these, also where the code gives them a type of its own that they name elsewhere.
+/// Methods of results and options. Tests that call one mean these,
+/// also where the code gives them a type of its own that they name elsewhere.
 const OF_RESULTS: &[&str] = &[
     "is_ok",
     "is_err",
@@ -71,7 +72,8 @@ const OF_RESULTS: &[&str] = &[
     "is_none_or",
 ];
 
-/// What can be offered to tests that name these as types of the code. `private` items too where the tests are a part of the code.
+/// What can be offered to tests that name these as types of the code.
+/// `private` items too where the tests are a part of the code.
 pub(super) fn offer(mut surface: Surface, words: &BTreeSet<&str>, private: bool) -> Option<Offer> {
     if surface.functions.len() + surface.types.len() + surface.impls.len() + surface.aliases.len() > MOST {
         return None;
