@@ -156,11 +156,20 @@ impl Record {
     }
 
     /// The typed event, or `None` for a kind this program does not know (a newer one wrote it).
+    ///
+    /// A debate starts once, with its first event: what that event says is what a user was shown before trusting the journal.
     pub fn event(&self) -> Result<Option<Event>, serde_json::Error> {
         if self.is_redacted() {
             return Ok(None);
         }
-        Event::parse(&self.kind, &self.data)
+        let event = Event::parse(&self.kind, &self.data)?;
+        let problem = match &event {
+            Some(Event::DebateStarted(_)) if self.seq != 1 => "only the first event starts a debate",
+            // serde reads a list by position, which would hide the names of the settings.
+            Some(Event::DebateStarted(started)) if started.config.is_array() => "the settings of a debate are an object",
+            _ => return Ok(event),
+        };
+        Err(serde::de::Error::custom(problem))
     }
 
     /// Whether its text was taken out.

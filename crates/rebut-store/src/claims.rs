@@ -137,8 +137,11 @@ fn living(path: &Path) -> io::Result<Option<String>> {
 
 /// What a locked file says; `None` when nobody holds it, or it is gone.
 fn locked(path: &Path) -> io::Result<Option<String>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
+    // A pipe in its place would be waited for, for ever.
+    let is_file = |file: fs::Metadata| file.is_file().then_some(());
+    let file = match fs::symlink_metadata(path).map(is_file).and_then(|is_file| is_file.map(|()| File::open(path)).transpose()) {
+        Ok(Some(file)) => file,
+        Ok(None) => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };

@@ -237,16 +237,16 @@ pub fn path_variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// A variable of the XDG Base Directory Specification: one that is no whole path is to be ignored,
-/// and would lead into whatever folder we are in.
+/// A folder of the user's that a variable names, `HOME` or one of the XDG Base Directory Specification:
+/// one that is no whole path is ignored, since it would lead into whatever folder we are in.
 pub fn base_directory(name: &str) -> Option<PathBuf> {
     path_variable(name).filter(|path| path.is_absolute())
 }
 
 fn origin(global: &GlobalArgs) -> Result<Origin, CliError> {
     let current_dir = std::env::current_dir().map_err(|error| CliError::file("enter", Path::new("."), &error))?;
-    let home = || path_variable("HOME").map(|home| home.join(".config"));
+    let home = || base_directory("HOME").map(|home| home.join(".config"));
     let user_dir = base_directory("XDG_CONFIG_HOME").or_else(home);
-    let home = path_variable("HOME").map(|home| home.canonicalize().unwrap_or(home));
+    let home = base_directory("HOME").map(|home| home.canonicalize().unwrap_or(home));
     Ok(Origin { current_dir, user_dir, named: global.config.clone(), home, state_dir: place::state_dir() })
 }

@@ -167,22 +167,48 @@ fn diff(dir: &Path, commit: &str, files: &[OsString]) -> Result<String, CliError
     Ok(text)
 }
 
-/// Runs git without anything of the repository's own.
-/// The first file in a folder that its repository has; `None` where it is in none,
-/// or there is no git that could change it.
+/// The first file in a folder that a repository around it has; `None` where there is no such repository,
+/// or no git that could change the file. Where git cannot tell, that is an error: the answer guards what is kept in the folder.
 pub fn first_tracked(dir: &Path) -> Result<Option<String>, CliError> {
     let whole = dir.canonicalize().map_err(|error| CliError::file("find", dir, &error))?;
-    if !whole.ancestors().any(|dir| dir.join(".git").symlink_metadata().is_ok()) || !is_installed() {
+    if !is_installed() {
         return Ok(None);
     }
-    let listed = output(quiet(&whole).args(["ls-files", "-z", "--", "."]))?;
-    Ok(listed.stdout.split(|byte| *byte == 0).find(|name| !name.is_empty()).map(|name| String::from_utf8_lossy(name).into_owned()))
+    for top in whole.ancestors().filter(|dir| is_repository(dir)) {
+        let rest = whole.strip_prefix(top).unwrap_or(Path::new(""));
+        let rest = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };
+        let mut command = quiet(top);
+        // The repository is named, and nothing in the environment or in its own configuration names another.
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_git(name)) {
+            command.env_remove(name);
+        }
+        command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none").env("GIT_TERMINAL_PROMPT", "0");
+        command.arg("--git-dir").arg(top.join(".git")).arg("--work-tree").arg(top);
+        let listed = output(command.arg("--literal-pathspecs").args(["ls-files", "-z", "--"]).arg(rest))?;
+        let listed = bytes_of("list the files of the repository", listed)?;
+        if let Some(name) = listed.split(|byte| *byte == 0).find(|name| !name.is_empty()) {
+            return Ok(Some(String::from_utf8_lossy(name).into_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether git would find a repository here. A folder `.git` without a `HEAD` is none.
+fn is_repository(dir: &Path) -> bool {
+    let git = dir.join(".git");
+    git.symlink_metadata().is_ok_and(|found| !found.is_dir() || git.join("HEAD").symlink_metadata().is_ok())
+}
+
+/// Whether a variable of the environment is one that git reads.
+fn is_of_git(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"GIT_")
 }
 
 fn is_installed() -> bool {
     std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join("git").is_file()))
 }
 
+/// Runs git without anything of the repository's own.
 fn git(dir: &Path, args: &[impl AsRef<OsStr>]) -> Result<Output, CliError> {
     let mut command = quiet(dir);
     let known = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);

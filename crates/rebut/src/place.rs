@@ -5,8 +5,8 @@ mod brought;
 pub use brought::{known_by, whole};
 
 use crate::{
-    app::{base_directory, environment, path_variable},
-    beneath::{Folder, Kind, Typed},
+    app::{base_directory, environment},
+    beneath::{Folder, Kind, Typed, without_links},
     cli::GlobalArgs,
     config::Config,
     error::CliError,
@@ -47,7 +47,7 @@ pub enum Kept {
 impl Place {
     /// The directory from the command line, the configuration, or the user's data directory; `None` where there is none of them.
     pub fn find(global: &GlobalArgs, config: &Config) -> Result<Option<Self>, CliError> {
-        let home = || path_variable("HOME").map(|home| home.join(".local").join("share"));
+        let home = || base_directory("HOME").map(|home| home.join(".local").join("share"));
         let user_data = || base_directory("XDG_DATA_HOME").or_else(home);
         let configured = config.defaults.data.as_ref().map(PathBuf::from);
         if configured.as_ref().is_some_and(|dir| dir.as_os_str().is_empty()) {
@@ -176,24 +176,14 @@ const VECTORS: &str = "embeddings.json";
 
 /// The user's own folder for notes of this program.
 pub fn state_dir() -> Option<PathBuf> {
-    let home = || path_variable("HOME").map(|home| home.join(".local").join("state"));
+    let home = || base_directory("HOME").map(|home| home.join(".local").join("state"));
     base_directory("XDG_STATE_HOME").or_else(home).map(|dir| without_links(&dir.join("rebut")))
-}
-
-/// The same place without the links that lead to it, which are the user's own; as far as it is there.
-fn without_links(path: &Path) -> PathBuf {
-    let found = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
-    match found.and_then(|(above, real)| Some(real.join(path.strip_prefix(above).ok()?))) {
-        // An empty rest would leave a slash at the end.
-        Some(real) => real.components().collect(),
-        None => path.to_owned(),
-    }
 }
 
 /// Where a data directory is that was typed, and whether that is in a project;
 /// refused is one that is reached by a link there.
 fn check_typed(dir: &Path) -> Result<(PathBuf, bool), CliError> {
-    let home = path_variable("HOME").map(|home| without_links(&home));
+    let home = base_directory("HOME").map(|home| without_links(&home));
     let find = |dir: Typed| dir.check().and_then(|()| Ok((dir.seen_from_here()?, dir.is_in_project(home.as_deref())?)));
     Typed::new(dir).and_then(find).map_err(|error| not_there(dir, &error))
 }

@@ -194,7 +194,7 @@ pub fn built_in() -> BTreeMap<String, CliData> {
 
 impl CliData {
     /// This section with what another one names.
-    pub(super) fn changed_by(mut self, other: &Self) -> Self {
+    pub fn changed_by(mut self, other: &Self) -> Self {
         let other = other.clone();
         self.env.extend(other.env);
         self.files.extend(other.files);

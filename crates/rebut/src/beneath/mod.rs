@@ -215,6 +215,7 @@ impl Typed {
 
     fn from(here: &Path, path: &Path) -> Self {
         let whole = plain(&here.join(path));
+        let whole = if path.is_absolute() { entered(here, &whole) } else { whole };
         let shared = common(here, &whole).filter(|shared| path.is_relative() || *shared == here);
         // The outermost one: a planted link may lead into another repository.
         let repository = whole.ancestors().filter(|dir| dir.join(".git").symlink_metadata().is_ok()).last();
@@ -245,7 +246,7 @@ impl Typed {
     /// into a repository, or into another part
     /// of a folder in the user's `home` that the current folder is in too.
     pub fn is_in_project(&self, home: Option<&Path>) -> io::Result<bool> {
-        let (here, whole) = (std::env::current_dir()?, self.whole());
+        let (here, whole) = (std::env::current_dir()?, without_links(&self.whole()));
         let is_shared = |home: &Path| common(&here, &whole).is_some_and(|shared| shared.starts_with(home) && shared != home);
         Ok(self.anchor.is_some() || home.is_some_and(is_shared))
     }
@@ -334,6 +335,32 @@ fn plain(path: &Path) -> PathBuf {
         }
     }
     made
+}
+
+/// A whole path with the user's own links on the way into a project resolved: the shell keeps them in `$PWD`, and the system does not.
+/// From the project on (the current folder, or a repository) nothing is resolved: links there may be planted.
+fn entered(here: &Path, whole: &Path) -> PathBuf {
+    let is_project = |dir: &Path| (dir == here && dir.parent().is_some()) || dir.join(".git").symlink_metadata().is_ok();
+    let mut real = PathBuf::new();
+    let mut parts = whole.components();
+    while let Some(part) = parts.next() {
+        let Ok(next) = real.join(part).canonicalize() else { break };
+        real = next;
+        if real.ancestors().any(is_project) {
+            return real.join(parts.as_path());
+        }
+    }
+    whole.to_owned()
+}
+
+/// The same place without the links that lead to it, as far as it is there.
+pub fn without_links(path: &Path) -> PathBuf {
+    let found = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    match found.and_then(|(above, real)| Some(real.join(path.strip_prefix(above).ok()?))) {
+        // An empty rest would leave a slash at the end.
+        Some(real) => real.components().collect(),
+        None => path.to_owned(),
+    }
 }
 
 /// The longest path that both begin with; never the root of the file system alone.

@@ -56,6 +56,33 @@ fn links_of_a_project_are_not_followed_and_those_of_the_user_are() {
     }
 }
 
+#[test]
+fn a_link_of_the_users_own_on_the_way_into_a_project_changes_nothing_there() {
+    let dir = stage();
+    let root = dir.path().canonicalize().expect("a folder");
+    let (clone, plain) = (root.join("clone"), root.join("plain"));
+    for (link, to) in [("to-all", "."), ("to-clone", "clone"), ("to-sub", "clone/sub"), ("to-plain", "plain")] {
+        symlink(to, root.join(link)).expect("a link");
+    }
+    // From where, what is typed as the shell's `$PWD` has it, what can be read.
+    let rows = [
+        (&clone, "to-clone/sub/fine", Ok("fine")),
+        (&clone, "to-clone/file", Err("is a link to ../private/key")),
+        (&clone, "to-all/clone/folder/key", Err("is a link to ../private")),
+        (&clone, "to-sub/../file", Err("No such file")),
+        (&plain, "to-plain/mine", Err("is a link")),
+        (&plain, "to-all/plain/fine", Ok("fine")),
+        (&plain, "to-all/to-plain/mine", Err("is a link")),
+        (&plain, "to-sub/fine", Ok("fine")),
+    ];
+    for (from, typed, expected) in rows {
+        let mut text = String::new();
+        let read = Typed::from(from, &root.join(typed)).open().and_then(|mut file| file.read_to_string(&mut text));
+        check(typed, read.map(|_| text.as_str()), expected);
+    }
+    assert!(Typed::from(Path::new("/nowhere"), &root.join("to-sub/new")).anchor.is_some(), "a link into the middle of a repository");
+}
+
 fn check(what: &str, found: io::Result<&str>, expected: Result<&str, &str>) {
     match (found, expected) {
         (Ok(text), Ok(expected)) => assert_eq!(text, expected, "{what}"),

@@ -13,7 +13,7 @@ use crate::{
 };
 use rebut_engine::{
     clean::{for_people, on_one_line, shortened},
-    event::Started,
+    event::Event,
     outbox::Outbox,
     store::{Filter, Store},
 };
@@ -203,10 +203,14 @@ async fn debates(database: &SqliteStore) -> Result<Vec<String>, CliError> {
     let mut models = BTreeSet::new();
     let mut lines = Vec::new();
     for session in &sessions {
-        // One that has no such first event cannot go on.
         let first = database.page(session.id, 0, 1).await?.into_iter().next();
-        let Some(Ok(begun)) = first.map(|first| serde_json::from_str::<Started>(&first.data)) else { continue };
+        // Read as the engine reads it: what cannot be read here does not go on there either.
+        let Some(Ok(Some(Event::DebateStarted(begun)))) = first.map(|first| first.event()) else {
+            lines.push(format!("{}: its first event cannot be read, so it does not go on", session.id));
+            continue;
+        };
         models.extend(begun.agents.iter().map(|agent| agent.model.to_string()));
+        models.extend(begun.agents.iter().flat_map(|agent| agent.fallbacks.clone()));
         let powers = recorded_powers(&begun.format, &begun.config.to_string());
         if !powers.is_empty() {
             lines.push(format!("{}: {}", session.id, shortened(&on_one_line(&begun.topic), 120)));

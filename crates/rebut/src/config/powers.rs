@@ -89,7 +89,7 @@ pub fn divide(mut table: toml::Table, user: &ConfigFile) -> Divided {
     for (section, value) in table {
         match (section.as_str(), value) {
             ("providers", value) => divided.providers(value, user),
-            ("clis", value) => divided.clis(value),
+            ("clis", value) => divided.clis(value, user),
             (section, toml::Value::Table(keys)) => {
                 for (key, value) in keys.into_iter().filter(|(_, value)| !is_empty(value)) {
                     let words = in_words(&[section, &key], &value);
@@ -108,11 +108,27 @@ pub fn divide(mut table: toml::Table, user: &ConfigFile) -> Divided {
 /// What the recorded settings of a debate let leave this machine or start on it, a line each.
 /// The settings are JSON.
 pub fn recorded(format: &str, config: &str) -> Vec<String> {
-    let set = |value: serde_json::Value| (!value.is_null()).then(|| toml::Value::try_from(value).ok()).flatten();
     let keys: serde_json::Map<String, serde_json::Value> = serde_json::from_str(config).unwrap_or_default();
-    let keys: toml::Table = keys.into_iter().filter_map(|(key, value)| Some((key, set(value)?))).collect();
+    let keys: toml::Table = keys.into_iter().filter_map(|(key, value)| Some((key, in_toml(value)?))).collect();
     let divided = divide(toml::Table::from_iter([(format.to_owned(), keys.into())]), &ConfigFile::default());
     divided.powers.into_iter().flat_map(|power| power.allows).collect()
+}
+
+/// A JSON value in TOML, without its nulls. Nothing else is left out: a number that TOML does not have becomes its text.
+fn in_toml(value: serde_json::Value) -> Option<toml::Value> {
+    use serde_json::Value;
+    Some(match value {
+        Value::Null => return None,
+        Value::Bool(value) => value.into(),
+        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(whole), _) => whole.into(),
+            (None, Some(real)) => real.into(),
+            (None, None) => number.to_string().into(),
+        },
+        Value::String(text) => text.into(),
+        Value::Array(items) => items.into_iter().filter_map(in_toml).collect::<Vec<_>>().into(),
+        Value::Object(keys) => keys.into_iter().filter_map(|(key, value)| Some((key, in_toml(value)?))).collect::<toml::Table>().into(),
+    })
 }
 
 impl Divided {
@@ -149,13 +165,18 @@ impl Divided {
         }
     }
 
-    fn clis(&mut self, value: toml::Value) {
+    fn clis(&mut self, value: toml::Value, user: &ConfigFile) {
         let given: BTreeMap<String, CliData> = value.try_into().unwrap_or_default();
         for (name, data) in given {
             if !is_plain(&name) {
                 self.never.push(format!("clis.{} ({PLAIN_NAMES})", on_one_line(&name)));
             } else if let Ok(value) = toml::Value::try_from(&data) {
-                self.add(&["clis", &name], value, program_in_words(&name, &data));
+                // What it inherits from the program of that name that is known already is allowed with it.
+                let whole = match known_program(&name, user) {
+                    Some(known) => known.changed_by(&data),
+                    None => data,
+                };
+                self.add(&["clis", &name], value, program_in_words(&name, &whole));
             }
         }
     }
@@ -192,6 +213,14 @@ const OWN_HEADERS: &[&str] = &[
 /// The provider of that name that the user has without the project.
 pub fn known_provider(name: &str, user: &ConfigFile) -> Option<ProviderData> {
     match (built_in().remove(name), user.providers.get(name)) {
+        (Some(known), Some(own)) => Some(known.changed_by(own)),
+        (known, own) => known.or_else(|| own.cloned()),
+    }
+}
+
+/// The agent program of that name that the user has without the project.
+fn known_program(name: &str, user: &ConfigFile) -> Option<CliData> {
+    match (rebut_models::cli::built_in().remove(name), user.clis.get(name)) {
         (Some(known), Some(own)) => Some(known.changed_by(own)),
         (known, own) => known.or_else(|| own.cloned()),
     }

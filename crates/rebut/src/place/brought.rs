@@ -2,9 +2,9 @@
 //! webhooks and keys are somebody else's until the user trusts it. What this program
 //! made itself is known by its sealing key, which nobody else has.
 
-use super::{Place, SEAL, without_links};
+use super::{Place, SEAL};
 use crate::{
-    beneath::Folder,
+    beneath::{Folder, without_links},
     config::{Standing, Trust},
     error::CliError,
     git, reading,
@@ -14,7 +14,7 @@ use rebut_engine::{clean::on_one_line, record::decode_hex, seal::Seal};
 use rebut_store::SqliteStore;
 use std::{
     ffi::OsStr,
-    fs::{self, File},
+    fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
 };
@@ -37,18 +37,26 @@ impl Place {
     }
 
     /// Refuses a data folder of which git has files: a pull would replace debates,
-    /// or put keys and a log beside them.
+    /// or put keys and a log beside them. From then on it is not known as the user's own any more.
     pub fn check_untracked(&self) -> Result<(), CliError> {
         if !self.may_be_brought()? {
             return Ok(());
         }
         let Some(file) = git::first_tracked(&self.dir)? else { return Ok(()) };
+        // Whoever wrote that file may have written others: once git tracks none of them, the user looks before they count.
+        if let Some(record) = self.record() {
+            record.revoke(&self.whole())?;
+        }
         let dir = on_one_line(&self.dir.display().to_string());
         let message = format!(
             "git tracks `{}` in the data folder {dir}: whoever changes the repository could replace your debates",
             on_one_line(&file)
         );
-        Err(CliError::usage(message).hint("take the folder out of the repository (git rm -r --cached), or name another: --data DIR"))
+        let hint = format!(
+            "take the folder out of the repository (git rm -r --cached), then see what it allows ({}); or name another: --data DIR",
+            command("trust")
+        );
+        Err(CliError::usage(message).hint(hint))
     }
 
     /// The database as it would be opened, on a copy: looking must change nothing.
@@ -152,12 +160,13 @@ pub fn whole(path: &Path) -> PathBuf {
 
 /// The text by which something that is trusted is known: a data folder's sealing key, a file's own.
 pub fn known_by(path: &Path) -> Option<String> {
-    fs::read_to_string(path.join(SEAL)).or_else(|_| fs::read_to_string(path)).ok()
+    reading::text(&path.join(SEAL)).or_else(|_| reading::text(path)).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     /// A place in a project, and the user's own folder.
     fn place(at: &Path) -> Place {

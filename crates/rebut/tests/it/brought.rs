@@ -8,7 +8,7 @@ const ASK: &[&str] =
     &["--data", "debates", "decide", "Offline?", "-O", "A=Yes", "-O", "B=No", "-m", "script:agree.md", "--judges", "risk,value,effort"];
 
 /// A project with a data folder that another user made: a stopped debate, a webhook, a key.
-fn project() -> Rebut {
+pub fn project() -> Rebut {
     let mut rebut = Rebut::new();
     rebut.write("agree.md", &script(&[("*", &recommends("A"))]));
     let author = rebut.path("../author");
@@ -77,6 +77,18 @@ fn no_other_way_of_writing_its_place_opens_it() {
         let line = format!("cd {folder} && REBUT_DATA=\"{data}\" rebut keys ls");
         assert_eq!(rebut.shell(&line).code, 2, "{line}");
     }
+    // A link of the user's own on the way: the shell's `$PWD` keeps it.
+    let linked = rebut.path("../linked");
+    std::os::unix::fs::symlink(rebut.path("."), &linked).expect("a link");
+    let linked = linked.display();
+    for line in [
+        format!("cd {linked} && rebut --data \"$PWD/debates\" keys ls"),
+        format!("cd {linked} && REBUT_DATA=\"$PWD/debates\" rebut keys ls"),
+        format!("cd {linked}/src && rebut --data {linked}/debates keys ls"),
+    ] {
+        let output = rebut.shell(&line);
+        assert_eq!((output.code, &*output.stdout), (2, ""), "{line}: {}", output.stderr);
+    }
     // A folder that is itself a repository, from outside of it.
     fs::create_dir(rebut.path("debates/.git")).expect("a folder");
     assert_eq!(rebut.shell(&format!("cd / && rebut --data {whole} keys ls")).code, 2, "the root of a repository");
@@ -103,11 +115,47 @@ fn what_git_tracks_is_not_opened_and_nothing_is_lost() {
     assert_eq!(tracked.code, 0, "{}", tracked.stderr);
     for command in [&["ls"][..], &["resume", "last"], &["trust", "--yes"]] {
         let refused = rebut.run(&[&["--data", "debates"], command].concat());
-        assert!(refused.code == 2 && refused.stderr.contains("git tracks `server.keys`"), "{command:?}: {refused:?}");
+        assert!(refused.code == 2 && refused.stderr.contains("git tracks `debates/server.keys`"), "{command:?}: {refused:?}");
     }
     assert!(fs::read(rebut.path("debates/rebut.db")).expect("a database") == before, "nothing was changed");
+    // What the commit brought is still there: it counts once the user has seen it.
     rebut.shell("git rm -q --cached debates/server.keys");
+    let refused = rebut.run(&["--data", "debates", "ls"]);
+    assert!(refused.code == 2 && refused.stderr.contains("rebut trust --data debates"), "{refused:?}");
+    rebut.expect(0, &["--data", "debates", "trust", "--yes"]);
     assert!(rebut.expect(0, &["--data", "debates", "ls"]).contains("Offline?"));
+}
+
+#[test]
+fn what_git_tracks_is_found_whatever_the_environment_or_the_repository_says() {
+    const REAL: &str = "PATH=/usr/local/bin:/usr/bin:/bin exec git \"$@\"";
+    // What is done to the repository, with which environment, what is said.
+    let ways = [
+        (":", "GIT_DIR=.git", "git tracks"),
+        ("git init -q other", "GIT_DIR=other/.git", "git tracks"),
+        (":", "GIT_INDEX_FILE=/nonexistent", "git tracks"),
+        (":", "GIT_WORK_TREE=/tmp", "git tracks"),
+        (":", "GIT_CEILING_DIRECTORIES=$PWD", "git tracks"),
+        ("git config core.bare true", "", "git tracks"),
+        ("git config core.worktree /tmp", "", "git tracks"),
+        ("git init -q debates", "", "git tracks"),
+        ("/bin/mkdir debates/.git", "", "git tracks"),
+        ("git config core.repositoryFormatVersion 1 && git config extensions.unknown 1", "", "git could not list"),
+        ("printf broken >.git/index", "", "git could not list"),
+    ];
+    for (before, with, said) in ways {
+        let rebut = Rebut::new();
+        rebut.write("agree.md", &script(&[("*", &recommends("A"))]));
+        rebut.program("git", REAL);
+        rebut.expect(0, ASK);
+        rebut.write("debates/server.keys", "[]");
+        let made = rebut.shell(&format!("git init -q . && git add -f debates/server.keys && {before}"));
+        assert_eq!(made.code, 0, "{before}: {}", made.stderr);
+        // As if the repository were another user's, which git alone would not look into.
+        rebut.program("git", &format!("export GIT_TEST_ASSUME_DIFFERENT_OWNER=1; {REAL}"));
+        let refused = rebut.shell(&format!("{with} rebut --data debates ls"));
+        assert!(refused.code != 0 && refused.stdout.is_empty() && refused.stderr.contains(said), "{before} {with}: {refused:?}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod arms;
 mod audit;
 mod bench;
 mod brought;
+mod brought_forged;
 mod budget;
 mod canary;
 mod challenge;
