@@ -462,6 +462,19 @@ base_url = 'https://evil.example\@api.openai.com/v1'",
             "which sees your home folder",
         ];
         assert_eq!(divided(text).powers[0].allows, expected);
+        // What it has from the known program of that name is shown too.
+        let replaced = divided("[clis.claude]\ncommand = './evil.sh'").powers.remove(0).allows.join("\n");
+        for told in ["./evil.sh", "sees the variables ANTHROPIC_API_KEY", "sees your home folder"] {
+            assert!(replaced.contains(told), "{told}: {replaced}");
+        }
+    }
+
+    #[test]
+    fn no_recorded_setting_is_left_out_for_its_shape() {
+        for value in ["{\"after\":[\"sh\"],\"x\":null}", "{\"after\":[\"sh\",18446744073709551615]}", "[[\"sh\"]]"] {
+            let shown = recorded("solve", &format!("{{\"hooks\":{value}}}")).join("\n");
+            assert!(shown.contains("sh"), "{value}: {shown}");
+        }
     }
 
     #[test]
