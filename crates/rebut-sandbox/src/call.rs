@@ -7,6 +7,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::BTreeSet,
     fs,
     io::{self, Read, Write},
     path::Path,
@@ -61,6 +62,23 @@ struct Head {
     files: Vec<Entry>,
 }
 
+/// The path within the working folder that a word means: nothing where it leads elsewhere, and no path at all for the folder itself.
+pub(crate) fn inside(word: &str) -> Option<String> {
+    let below = match word.strip_prefix(FOLDER) {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => rest,
+        _ if word.starts_with('/') => return None,
+        _ => word,
+    };
+    let mut parts = Vec::new();
+    for part in below.split('/').filter(|part| !matches!(*part, "" | ".")) {
+        match part {
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
 /// A stream beside the files of a message.
 fn stream(bytes: &[u8]) -> Given {
     Given::text("stream", bytes)
@@ -111,6 +129,13 @@ impl Call {
         }
         call.take_folder(folder, "")?;
         Ok(call)
+    }
+
+    /// The paths within the working folder that this call names, in its arguments or in a variable.
+    pub(crate) fn named(&self) -> BTreeSet<String> {
+        let words = self.args.iter().chain(self.env.iter().map(|(_, value)| value));
+        let parts = words.flat_map(|word| word.split([' ', '\t', '\n', '=', ':', ',', ';', '"', '\'', '@']).chain([word.as_str()]));
+        parts.filter(|part| !part.is_empty()).filter_map(inside).collect()
     }
 
     /// Takes the plain files and the folders; what is neither stays where it is.
@@ -244,6 +269,18 @@ mod tests {
         let bytes = call.to_bytes().expect("it is small");
         assert!(Call::from_bytes(&bytes[..bytes.len() - 1]).is_err(), "a message that was cut");
         assert!(Call::from_bytes(&[bytes, vec![0]].concat()).is_err(), "a message with something behind it");
+    }
+
+    #[test]
+    fn files_are_named_by_arguments_and_variables() {
+        let call = Call {
+            args: ["./in.txt", "--out=dir/../out.txt", "/box/.tmp/x", "a b.txt", "../up", "/etc/x"].map(str::to_owned).to_vec(),
+            env: vec![("A".to_owned(), "one:two".to_owned())],
+            ..Call::default()
+        };
+        let found: Vec<String> = call.named().into_iter().collect();
+        assert_eq!(found.join(" | "), "--out | .tmp/x | a | a b.txt | b.txt | in.txt | one | one:two | out.txt | two");
+        assert_eq!((inside("."), inside("/box"), inside("/boxes")), (Some(String::new()), Some(String::new()), None));
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub async fn run(jail: &Jail, tools: &Toolchain, job: &Job, tests: &Tests) -> Re
     match &way_of(&job.language)?.how {
         How::Apart(kit) => apart::run(kit, jail, tools, job, tests).await,
         How::Shared(plan) => shared::run(*plan, jail, tools, job, tests).await,
-        How::Program { holds_apart, .. } if holds_apart(&tests.text) => program::run(jail, tools, job, tests).await,
+        How::Program { holds_apart, plan } if holds_apart(&tests.text) => program::run(*plan, jail, tools, job, tests).await,
         How::Program { plan, .. } => shared::run(*plan, jail, tools, job, tests).await,
     }
 }

@@ -2,11 +2,14 @@
 //!
 //! In the tests' cell a stand-in is where the code should be. What it is called with (arguments, standard input, environment, the plain files
 //! of the working folder) comes to us; what the code wrote, its exit code and the files it changed go back. The code itself is never there.
+//! A file that the tests made and read themselves may hold what they expect: it goes to the code only with a call that names it.
 
 use super::{
     Prepared, Time,
     book::{Book, Said},
     pair::{Lost, Side, TWO_PLACES, ended_words},
+    shared::Plan,
+    sources::shell_origins::Read,
 };
 use crate::{
     Given, Jail, Limits, Spec,
@@ -15,7 +18,11 @@ use crate::{
     languages::Toolchain,
     wire::Status,
 };
-use rebut_engine::sandbox::{End, Job, Ran, Refused, TestVerdict, Tests};
+use rebut_engine::{
+    record::Hash,
+    sandbox::{End, Job, Ran, Refused, TestVerdict, Tests},
+};
+use std::collections::{BTreeMap, BTreeSet};
 use tokio::{
     io::AsyncWriteExt,
     time::{Instant, timeout_at},
@@ -26,13 +33,24 @@ const NAME: &str = "the program";
 /// Makes the folders that the tests have too, and becomes the code.
 const BEGIN: &str = r#"n=$1; shift; while [ "$n" -gt 0 ]; do mkdir -p "$1"; shift; n=$((n - 1)); done; exec "$@""#;
 
-/// Runs the script of the tests.
-pub(super) async fn run(jail: &Jail, tools: &Toolchain, job: &Job, tests: &Tests) -> Result<Ran, Refused> {
+/// Runs the script of the tests. Where it fails and the code may have needed a file that was kept from it, nothing is said about the code:
+/// then it runs beside the tests, as `otherwise` says, and is marked.
+pub(super) async fn run(
+    otherwise: fn(&Job, &Tests, &Toolchain) -> Result<Plan, String>,
+    jail: &Jail,
+    tools: &Toolchain,
+    job: &Job,
+    tests: &Tests,
+) -> Result<Ran, Refused> {
+    let mut files = Files::of(job, tests);
     let mut book = Book::default();
     let mut time = Time::new(job.seconds);
     book.hear(Said::Collected { names: vec![NAME.to_owned()] });
     book.hear(Said::Begin { number: 0 });
-    let (verdict, words) = judged(jail, tools, job, tests, &mut time).await?;
+    let (verdict, words) = judged(jail, tools, job, tests, (&mut time, &mut files)).await?;
+    if verdict == TestVerdict::Fail && files.in_doubt {
+        return super::shared::run(otherwise, jail, tools, job, tests).await;
+    }
     let output = if verdict == TestVerdict::Pass { String::new() } else { words.clone() };
     book.hear(Said::End { number: 0, verdict, output });
     book.hear(Said::Done);
@@ -41,7 +59,13 @@ pub(super) async fn run(jail: &Jail, tools: &Toolchain, job: &Job, tests: &Tests
 }
 
 /// Starts the tests' cell and answers its calls until the script has ended.
-async fn judged(jail: &Jail, tools: &Toolchain, job: &Job, tests: &Tests, time: &mut Time) -> Result<(TestVerdict, String), Refused> {
+async fn judged(
+    jail: &Jail,
+    tools: &Toolchain,
+    job: &Job,
+    tests: &Tests,
+    (time, files): (&mut Time, &mut Files<'_>),
+) -> Result<(TestVerdict, String), Refused> {
     let asked = Instant::now();
     let one_at_a_time = TWO_PLACES.lock().await;
     let (jail, _held) = jail.two_places().await?;
@@ -52,7 +76,7 @@ async fn judged(jail: &Jail, tools: &Toolchain, job: &Job, tests: &Tests, time: 
         let lost = match timeout_at(time.end, side.next()).await {
             Err(_) => return Ok((TestVerdict::Timeout, with(&side.last_words().await, "it did not end in time"))),
             Ok(Ok((b'A', words))) => {
-                let Some(answer) = answer(&jail, tools, job, time, &words).await? else {
+                let Some(answer) = answer(&jail, tools, job, (time, files), &words).await? else {
                     return Ok((TestVerdict::Timeout, "a call of the code did not end in time".to_owned()));
                 };
                 if side.send(b'A', &answer).await.is_ok() {
@@ -112,12 +136,19 @@ fn env(tools: &Toolchain) -> Vec<(String, String)> {
 }
 
 /// Runs the code once, as it was called; nothing when the time is over.
-async fn answer(jail: &Jail, tools: &Toolchain, job: &Job, time: &Time, words: &[u8]) -> Result<Option<Vec<u8>>, Refused> {
+async fn answer(
+    jail: &Jail,
+    tools: &Toolchain,
+    job: &Job,
+    (time, files): (&Time, &mut Files<'_>),
+    words: &[u8],
+) -> Result<Option<Vec<u8>>, Refused> {
     let unreadable = |error: std::io::Error| Refused {
         reason: format!("a call of the code cannot be read: {error}"),
         fix: "report this as an error of rebut".to_owned(),
     };
     let mut call = Call::from_bytes(words).map_err(unreadable)?;
+    let kept = files.keep_back(&mut call);
     let mut cell = jail.spawn(call_spec(tools, job, time, &call)).await?;
     let (input, stdin) = (cell.stdin.take(), std::mem::take(&mut call.stdin));
     let feeding = async move {
@@ -138,7 +169,56 @@ async fn answer(jail: &Jail, tools: &Toolchain, job: &Job, time: &Time, words: &
         return Answer::none("it left more files behind than are taken").to_bytes().map(Some).map_err(unreadable);
     }
     answer.compare(&call, ended.files);
+    answer.files.retain(|file| !kept.contains(&file.path));
+    files.came(&answer);
     answer.to_bytes().map(Some).map_err(unreadable)
+}
+
+/// Whose the files of the working folder are.
+struct Files<'a> {
+    code: &'a str,
+    /// What the tests read themselves.
+    read: Read,
+    /// What the code made, as it left it.
+    made: BTreeMap<String, Hash>,
+    /// What the code said: it knows that already.
+    said: BTreeSet<[u8; 32]>,
+    /// Whether the code may have needed a file that was kept from it.
+    in_doubt: bool,
+}
+
+impl<'a> Files<'a> {
+    fn of(job: &'a Job, tests: &Tests) -> Self {
+        let said = BTreeSet::from([Hash::of(b"").0]);
+        Self { code: &job.code, read: Read::of(&tests.text), made: BTreeMap::new(), said, in_doubt: false }
+    }
+
+    /// Takes those files out of a call that are not for the code, and says which.
+    fn keep_back(&mut self, call: &mut Call) -> BTreeSet<String> {
+        let named = call.named();
+        let is_named = |path: &str| {
+            let within = |name: &String| path.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+            named.iter().any(|name| !name.is_empty() && within(name))
+        };
+        let goes =
+            |file: &Given| self.made.get(&file.path) == Some(&Hash::of(&file.bytes)) || is_named(&file.path) || !self.read.has(&file.path);
+        let (go, stay): (Vec<Given>, Vec<Given>) = std::mem::take(&mut call.files).into_iter().partition(goes);
+        call.files = go;
+        // Code that says the name of the file, or takes whatever there is.
+        let takes_all = self.code.contains('*') || named.contains("");
+        let may_need = |file: &Given| {
+            let name = file.path.rsplit('/').next().unwrap_or_default();
+            self.code.contains(name) || takes_all && !self.said.contains(&Hash::of(&file.bytes).0)
+        };
+        self.in_doubt |= stay.iter().any(may_need);
+        stay.into_iter().map(|file| file.path).collect()
+    }
+
+    /// Remembers what came of a call.
+    fn came(&mut self, answer: &Answer) {
+        self.said.extend([&answer.stdout, &answer.stderr].map(|words| Hash::of(words).0));
+        self.made.extend(answer.files.iter().map(|file| (file.path.clone(), Hash::of(&file.bytes))));
+    }
 }
 
 fn call_spec(tools: &Toolchain, job: &Job, time: &Time, call: &Call) -> Spec {

@@ -2,6 +2,7 @@
 //! gives plain data is a program of its own, and stubs of our own making stand for it beside the tests.
 
 mod own;
+mod process;
 mod stubs;
 mod surface;
 mod types;
@@ -138,7 +139,8 @@ impl Build<'_> {
         files.push(Given::text(harness.clone(), include_str!("c/harness.c.txt")));
         files.push(Given::text(stubs.clone(), stubs::stubs(surface, cpp)));
         let header = if self.included { stubs::header(&self.job.code, cpp) } else { String::new() };
-        let taken = [own::headers(&self.tests.text), own::headers(&header)].concat();
+        let taken = [&self.tests.text, &header].into_iter().flat_map(|text| own::includes(text).unwrap_or_default());
+        let taken: Vec<String> = taken.filter(|name| !INCLUDES.contains(&name.as_str())).collect();
         files.push(Given::text(names.clone(), stubs::names(surface, &taken, cpp, within_std)));
         if self.included {
             files.extend(INCLUDES.iter().map(|name| Given::text(*name, format!("{header}{declared}"))));

@@ -5,5 +5,6 @@ pub(super) mod go;
 pub(super) mod rust;
 pub(super) mod script;
 pub(super) mod shell;
+pub(super) mod shell_origins;
 mod shell_words;
 mod tokens;

@@ -1,5 +1,6 @@
 //! Rust: the tests are a program with stubs that ask the code, which is another program. Where that cannot be, they share one.
 
+mod meant;
 mod named;
 mod offer;
 mod print;
@@ -54,10 +55,17 @@ impl Layout<'_> {
 
     /// The tests with stubs in one process, the code in another; nothing where no stub can be made, or where several threads ask at once.
     fn apart(&self, code: &str, words: &[Token<'_>]) -> Option<(Plan, Worker)> {
-        if words.iter().any(|word| word.text == "thread") {
+        let has = |names: &[&str]| words.iter().any(|word| names.contains(&word.text));
+        if has(TOGETHER) {
             return None;
         }
-        let offer = offer::offer(surface::surface(code), &named::named(words)?, self.inside).filter(|offer| !offer.calls.is_empty())?;
+        let (mut surface, named) = (surface::surface(code), named::named(words)?);
+        offer::resolve_all(&mut surface);
+        meant::Meant::of(words).hold(&mut surface, &named)?;
+        let offer = offer::offer(surface, &named, self.inside).filter(|offer| !offer.calls.is_empty())?;
+        if has(&["catch_unwind"]) && offer.changes() {
+            return None;
+        }
         let plan = self.plan(self.steps(&print::stubs(&offer), &[], &[]), include_str!("rust/harness.rs.txt"));
         let library = ["--crate-type", "lib", "-F", "unsafe_code", "--crate-name", "solution", "solution.rs"];
         let program = ["--crate-name", "worker", "--extern", "solution=libsolution.rlib", "-o", "worker", "worker.rs"];
@@ -103,6 +111,9 @@ impl Layout<'_> {
         Step { argv, files: vec![Given::text(file, text)], makes: vec![makes] }
     }
 }
+
+/// Words of tests that start threads or count what the process allocates: the code must be in it then.
+const TOGETHER: &[&str] = &["thread", "global_allocator", "GlobalAlloc"];
 
 /// Macros of the standard library that tests judge with.
 const JUDGING: &[&str] =

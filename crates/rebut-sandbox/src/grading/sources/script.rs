@@ -1,9 +1,13 @@
 //! Whether tests in shell only call the code as a program and take what comes back as data. Then they are held apart from it; in doubt not.
 //!
 //! Shell takes data for commands in many places: `eval`, `.`, a variable as the first word, arithmetic (`[[ $x -eq 1 ]]`, `$((x))`), an
-//! unquoted word of `[`. Only what is known to do none of this is let through.
+//! unquoted word of `[`. And it takes data for patterns: an unquoted word right of `==`, of `case`, or any word of `grep`. Only what is known
+//! to do none of this is let through.
 
-use super::shell_words::{Token, Word, is_name, tokens};
+use super::{
+    shell_origins::Origins,
+    shell_words::{Token, Word, is_name, tokens},
+};
 use std::collections::BTreeSet;
 
 /// Words around commands.
@@ -12,6 +16,8 @@ const AROUND: &[&str] = &["if", "then", "else", "elif", "fi", "while", "until", 
 const DATA: &str = "echo true false : exit return break continue shift cat grep egrep fgrep diff cmp wc head tail tr cut uniq rm mkdir \
     rmdir touch cp mv ls basename dirname seq sleep date rev tac nl expr md5sum sha1sum sha256sum cksum od fold paste \
     comm tee mktemp base64 chmod stat pwd id uname printenv";
+/// Commands among them that judge, and to which a word may be a pattern, an option or the name of a file: what the code said may not be one.
+const JUDGING: &[&str] = &["grep", "egrep", "fgrep", "diff", "cmp", "comm", "expr"];
 /// Commands that are only known with words that are written out: some of them run what they are told.
 const LITERAL: &[&str] = &["set", "sort", "sed", "awk", "read", "unset", "trap", "cd"];
 /// Variables by which a shell or the system's linker chooses what to run.
@@ -29,6 +35,7 @@ pub(in super::super) fn holds_apart(text: &str) -> bool {
 
 struct Script {
     functions: BTreeSet<String>,
+    origins: Origins,
     /// Variables that hold something else than a number that is written out.
     unsure: BTreeSet<String>,
     calls: usize,
@@ -41,7 +48,9 @@ impl Script {
     /// Looks at every command; nothing when one of them is not known.
     fn of(text: &str) -> Option<Self> {
         let tokens = tokens(text)?;
-        let mut script = Self { functions: functions(&tokens), unsure: BTreeSet::new(), calls: 0, unfed: 0, reads: false };
+        let functions = functions(&tokens);
+        let origins = Origins::of(&tokens, &functions);
+        let mut script = Self { functions, origins, unsure: BTreeSet::new(), calls: 0, unfed: 0, reads: false };
         script.assignments(&tokens);
         script.commands(&tokens, false)?;
         Some(script)
@@ -96,7 +105,7 @@ impl Script {
                 Token::Word(word) if word.raw == "for" => at = self.heading(tokens, at)?,
                 Token::Word(word) if word.raw == "case" => at = self.cases(tokens, at, is_fed || piped)?,
                 Token::Word(word) if word.raw == "function" => at += 2,
-                Token::Word(word) if AROUND.contains(&word.raw.as_str()) => at += 1,
+                Token::Word(word) if is_around(word) => at += 1,
                 Token::Word(word) if word.raw == "[[" => at = self.condition(tokens, at)?,
                 Token::Word(_) if tokens[at + 1..].starts_with(&[Token::Operator("("), Token::Operator(")")]) => at += 3,
                 Token::Word(_) => {
@@ -139,7 +148,7 @@ impl Script {
             }
             while tokens.get(at)? != &Token::Operator(")") {
                 if let Token::Word(word) = &tokens[at] {
-                    self.data(word)?;
+                    self.pattern(word)?;
                 }
                 at += 1;
             }
@@ -157,11 +166,14 @@ impl Script {
     /// `[[ … ]]` without what takes text for a number or a name.
     fn condition(&mut self, tokens: &[Token], at: usize) -> Option<usize> {
         let length = tokens[at..].iter().position(|token| matches!(token, Token::Word(word) if word.raw == "]]"))?;
+        let mut is_pattern = false;
         for token in &tokens[at..at + length] {
             match token {
+                Token::Word(word) if is_pattern => self.pattern(word)?,
+                Token::Word(word) if ["==", "=", "!=", "=~"].contains(&word.raw.as_str()) => is_pattern = true,
                 Token::Word(word) if ["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"].contains(&word.raw.as_str()) => return None,
                 Token::Word(word) => self.data(word)?,
-                Token::Operator(_) => {}
+                Token::Operator(operator) => is_pattern &= !matches!(*operator, "&&" | "||"),
                 Token::Arithmetic(_) => return None,
             }
         }
@@ -179,6 +191,12 @@ impl Script {
     /// The same for a word that is no more than data.
     fn data(&mut self, word: &Word) -> Option<()> {
         if mentions(word) { None } else { self.word(word) }
+    }
+
+    /// The same for a pattern: what the code said is none.
+    fn pattern(&mut self, word: &Word) -> Option<()> {
+        self.origins.is_own_pattern(word).then_some(())?;
+        self.data(word)
     }
 
     /// Whether all that a word expands outside of quotes is a number.
@@ -201,6 +219,7 @@ impl Script {
     /// One simple command with its redirections.
     fn command(&mut self, tokens: &[Token], is_fed: bool) -> Option<()> {
         let mut words: Vec<&Word> = Vec::new();
+        let (is_piped, unfed) = (is_fed, self.unfed);
         let (mut is_fed, mut targets) = (is_fed, false);
         for token in tokens {
             match token {
@@ -216,6 +235,8 @@ impl Script {
                 Token::Arithmetic(_) => return None,
             }
         }
+        // A call in a word would take what this command is to read.
+        (!is_piped || self.unfed == unfed).then_some(())?;
         let set = words.iter().take_while(|word| assigned(word).is_some()).count();
         words[..set].iter().try_for_each(|word| if mentions(word) { None } else { may_be_set(assigned(word)?.0) })?;
         match &words[set..] {
@@ -268,10 +289,16 @@ impl Script {
                     matches!(word.raw.as_str(), "." | "./" | ".." | "-r" | "-R" | "-rq" | "-qr") && name != "ls" && name != "rm"
                 };
                 let is_known = |word: &&Word| (name == "echo" || !mentions(word)) && !reads_folder(word) && !may_be_the_code(word);
-                rest.iter().all(is_known).then_some(())
+                (rest.iter().all(is_known) && (!JUDGING.contains(&name) || self.judges(name, rest))).then_some(())
             }
             _ => None,
         }
+    }
+
+    /// Whether a command that judges has its words from the tests, and its patterns not from a file.
+    fn judges(&self, name: &str, rest: &[&Word]) -> bool {
+        let is_file = |raw: &str| raw.starts_with("--f") || raw.starts_with('-') && !raw.starts_with("--") && raw.contains('f');
+        rest.iter().all(|word| self.origins.is_own(word) && !(name.ends_with("grep") && is_file(&word.raw)))
     }
 
     /// `[ … ]` whose words stay the words that they are, and none of which names a variable or can become an operator before another.
@@ -323,12 +350,12 @@ fn is_data(command: &str) -> bool {
 }
 
 /// Whether a token ends a simple command.
-fn ends(token: &Token) -> bool {
+pub(super) fn ends(token: &Token) -> bool {
     matches!(token, Token::Operator("\n" | ";;" | "&&" | "||" | "|&" | "|" | "&" | ";" | "(" | ")"))
 }
 
 /// The name and the text of `NAME=…`.
-fn assigned(word: &Word) -> Option<(&str, &str)> {
+pub(super) fn assigned(word: &Word) -> Option<(&str, &str)> {
     let (name, value) = word.raw.split_once('=')?;
     let name = name.strip_suffix('+').unwrap_or(name);
     let is_variable = !name.is_empty() && name.chars().all(is_name) && !name.starts_with(|c: char| c.is_ascii_digit());
@@ -339,8 +366,13 @@ fn may_be_set(name: &str) -> Option<()> {
     (!CHOOSING.contains(&name) && !name.starts_with("BASH") && !name.starts_with("LD_")).then_some(())
 }
 
+/// A word before or behind commands.
+pub(super) fn is_around(word: &Word) -> bool {
+    AROUND.contains(&word.raw.as_str())
+}
+
 /// The code as the first word of a command.
-fn is_code(word: &Word) -> bool {
+pub(super) fn is_code(word: &Word) -> bool {
     ["./solution.sh", "\"./solution.sh\"", "'./solution.sh'", "$PWD/solution.sh", "\"$PWD/solution.sh\""].contains(&word.raw.as_str())
 }
 
@@ -380,10 +412,11 @@ fn is_sed(word: &str) -> bool {
     parts.len() == 3 && !word.contains('\n') && parts[2].chars().all(|c| "gpiI0123456789".contains(c))
 }
 
-/// Programs of `awk` that run nothing and read nothing but their input.
+/// Programs of `awk` that run nothing, read nothing but their input, and match only what is written out.
 fn is_awk(word: &str) -> bool {
     let is_option = !word.starts_with('-') || word == "-v" || word.starts_with("-F");
-    is_option && !["system", "|", "getline", "@"].iter().any(|part| word.contains(part))
+    let is_written = word.split('~').skip(1).all(|rest| rest.trim_start().starts_with('/')) && !word.contains("match");
+    is_option && is_written && !["system", "|", "getline", "@"].iter().any(|part| word.contains(part))
 }
 
 #[cfg(test)]
@@ -404,6 +437,11 @@ mod tests {
             "[[ $(./solution.sh) == 4* ]] && [[ -n $x ]]",
             "./solution.sh | sed 's/a/b/g' | awk '{ print $2 }' | tr a b",
             "case $(./solution.sh) in a|b) exit 0;; *) exit 1;; esac",
+            "got=$(./solution.sh); want=4; [[ $got == \"$want\" && $got == $want ]]",
+            "same() { [[ $1 == $2 ]]; }; same 4 4; ./solution.sh",
+            "w=$(mktemp); printf 4 > \"$w\"; ./solution.sh | cmp - \"$w\"",
+            "diff <(./solution.sh) <(printf '4\\n')",
+            "./solution.sh | grep -q \"$(printf '%s' 4)\"",
         ];
         let shared = [
             "",
@@ -460,6 +498,18 @@ mod tests {
             "x='",
             "./solution.sh <<EOF\n$(id)\nEOF\n",
             "coproc ./solution.sh",
+            "got=$(./solution.sh); [[ 4 == $got ]]",
+            "got=$(./solution.sh); x=$got; [[ 4 == $x ]]",
+            "got=$(./solution.sh); [[ 4 =~ ^(a|$got) ]]",
+            "./solution.sh > o; got=$(cat o); case 4 in a|$got) ;; esac",
+            "same() { [[ $1 == $2 ]]; }; same 4 \"$(./solution.sh)\"",
+            "grep -q \"$(./solution.sh)\" want.txt",
+            "./solution.sh > o; grep -qf o want.txt",
+            "echo 4 | grep -q x \"$(./solution.sh)\"",
+            "echo 4 | tr a \"$(./solution.sh)\"",
+            "./solution.sh | awk '4 ~ $0'",
+            "for x in $(./solution.sh); do [[ 4 == $x ]]; done",
+            "./solution.sh | { read -r x; [[ 4 == $x ]]; }",
         ];
         for text in apart {
             assert!(holds_apart(text), "{text}");

@@ -1,15 +1,15 @@
-//! Shell: the tests are a script beside the code, which neither of them can change.
+//! Shell: the tests are a script beside the code, in a folder that both can write to. The script itself stands elsewhere.
 
 use super::super::shared::Plan;
 use crate::{Given, languages::Toolchain};
 use rebut_engine::sandbox::{Job, Tests};
 
 /// Runs the script and tells the nonce after it ended well. The script has neither the nonce nor the way out.
-const AROUND: &str = r#"IFS= read -r nonce; exec 3>&1 1>&2 </dev/null; cd /in
+const AROUND: &str = r#"IFS= read -r nonce; exec 3>&1 1>&2 </dev/null; cp /in/solution.sh . || exit 1
 "$0" /in/tests.sh 3>&-; status=$?
 if [ $status = 0 ]; then echo "$nonce pass" >&3; else echo "it ended with exit code $status"; echo "$nonce fail" >&3; fi; exit 0"#;
 /// The same for a script that takes the code into its own shell: it must also come to its own last line.
-const TO_THE_END: &str = r#"IFS= read -r nonce; exec 3>&1 1>&2; cd /in
+const TO_THE_END: &str = r#"IFS= read -r nonce; exec 3>&1 1>&2; cp /in/solution.sh . || exit 1
 came=$("$0" /in/tests.sh 3>&- </dev/null 4>&1 1>&2); status=$?
 if [ "$came" = end ] && [ $status = 0 ]; then echo "$nonce pass" >&3
 elif [ $status = 0 ]; then echo "$nonce early" >&3

@@ -19,6 +19,8 @@ pub(super) struct Word {
     pub plain: Option<String>,
     /// The names of variables outside of quotes, where their values may become several words; what is no variable is `$(`.
     pub unquoted: Vec<String>,
+    /// The names of all variables in it, in quotes or not; `$(` where the output of a command is.
+    pub names: Vec<String>,
     /// Whether there is a pattern for file names outside of quotes.
     pub globs: bool,
     /// The commands it runs: `$(…)` and `<(…)`.
@@ -224,6 +226,7 @@ impl<'a> Reader<'a> {
             self.at += length;
         }
         word.plain = None;
+        word.names.push(name.to_owned());
         if !is_quoted {
             word.unquoted.push(name.to_owned());
         }

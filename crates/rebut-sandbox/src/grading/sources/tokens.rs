@@ -64,7 +64,7 @@ fn string(rest: &str, dialect: Dialect) -> Option<usize> {
 }
 
 /// The length of a quoted text with backslashes.
-fn quoted(rest: &str, quote: char) -> usize {
+pub(super) fn quoted(rest: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in rest.char_indices().skip(1) {
         match c {

@@ -2,14 +2,14 @@
 //! the headers that they take in.
 
 use super::{
-    super::tokens::{Dialect, Token, tokens},
+    super::tokens::{Dialect, Token, quoted, tokens},
     surface::{Function, definition, is_keyword, without_directives},
     types::Cursor,
 };
 use std::collections::BTreeSet;
 
 /// Words that may stand between the parameters of a function and its body.
-const BETWEEN: &[&str] = &["const", "volatile", "noexcept", "override", "final", "try", "&"];
+const BETWEEN: &[&str] = &["const", "volatile", "noexcept", "override", "final", "try", "&", "throw", "__attribute__"];
 
 /// What the text of the tests says.
 pub(super) struct Own {
@@ -45,15 +45,53 @@ impl Own {
     }
 }
 
-/// The headers of the system that a text takes in.
-pub(super) fn headers(text: &str) -> Vec<&str> {
-    let is_plain = |name: &&str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.' | '/'));
-    let of_line = |line: &'_ str| -> Option<(usize, usize)> {
-        let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
-        let from = line.len() - rest.trim_start().strip_prefix('<')?.len();
-        Some((from, from + line[from..].find('>')?))
-    };
-    text.lines().filter_map(|line| of_line(line).map(|(from, to)| &line[from..to])).filter(is_plain).collect()
+/// The headers that a text takes in; nothing where it takes in one whose name cannot be read here.
+pub(super) fn includes(text: &str) -> Option<Vec<String>> {
+    let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.' | '/'));
+    let text = without_comments(&text.replace("\\\r\n", "").replace("\\\n", ""));
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let line = line.trim_start();
+        let Some(directive) = ["#", "%:", "??="].iter().find_map(|sign| line.strip_prefix(sign)).map(str::trim_start) else { continue };
+        let Some(named) = directive.strip_prefix("include") else {
+            if ["import", "embed"].iter().any(|word| directive.starts_with(word)) {
+                return None;
+            }
+            continue;
+        };
+        let named = named.trim();
+        let name = named.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+        let name = name.or_else(|| named.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')));
+        found.push(name.filter(|name| is_plain(name))?.to_owned());
+    }
+    Some(found)
+}
+
+/// The text with a blank in place of each comment.
+fn without_comments(text: &str) -> String {
+    let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(next) = rest.chars().next() {
+        let length = match next {
+            _ if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            _ if rest.starts_with("/*") => rest[2..].find("*/").map_or(rest.len(), |end| end + 4),
+            _ => {
+                let length = if matches!(next, '"' | '\'') { quoted(rest, next) } else { next.len_utf8() };
+                kept.push_str(&rest[..length]);
+                rest = &rest[length..];
+                continue;
+            }
+        };
+        kept.push(' ');
+        rest = &rest[length..];
+    }
+    kept
+}
+
+/// Whether the tests give a word another meaning before they take the code in, but one that only asks the system for more.
+pub(super) fn defines_before(tests: &str, included: &[&str]) -> bool {
+    let asks = |name: &str| ["_GNU_SOURCE", "_POSIX_C_SOURCE", "_XOPEN_SOURCE", "_DEFAULT_SOURCE", "_USE_MATH_DEFINES"].contains(&name);
+    let Some(code) = included.iter().filter_map(|name| tests.find(&format!("\"{name}\""))).min() else { return false };
+    macros(&tests[..code]).iter().any(|name| !asks(name))
 }
 
 fn macros(tests: &str) -> Vec<String> {
@@ -72,15 +110,42 @@ fn functions(words: &[Token<'_>]) -> Vec<String> {
 
 fn has_body(words: &[Token<'_>], open: usize) -> bool {
     let look = |at: usize| words.get(at).map_or("", |word| word.text);
+    // To where a body would be, or a declaration would end.
+    let to_end = |at: usize| words.iter().skip(at).position(|word| matches!(word.text, "{" | ";" | ")")).map_or(words.len(), |by| at + by);
     let mut at = past_group(words, open);
-    while BETWEEN.contains(&look(at)) {
-        at = if look(at + 1) == "(" { past_group(words, at + 1) } else { at + 1 };
+    loop {
+        at = match look(at) {
+            word if BETWEEN.contains(&word) && look(at + 1) == "(" => past_group(words, at + 1),
+            word if BETWEEN.contains(&word) => at + 1,
+            "[" if look(at + 1) == "[" => at + words[at..].iter().take_while(|word| word.text != "]").count() + 2,
+            "requires" => match to_end(at) {
+                // `requires (…) {`
+                end if look(end) == ")" => past_group(words, at + 1),
+                end => end,
+            },
+            "-" if look(at + 1) == ">" => to_end(at),
+            ":" => return has_members_and_body(words, at),
+            word => return word == "{",
+        };
     }
-    if (look(at), look(at + 1)) == ("-", ">") {
-        let end = |word: &Token<'_>| matches!(word.text, "{" | ";" | ")");
-        at = words[at..].iter().position(end).map_or(words.len(), |found| at + found);
+}
+
+/// What stands between the parameters of a constructor and its body: `: a(1), b{2} {`.
+fn has_members_and_body(words: &[Token<'_>], colon: usize) -> bool {
+    let look = |at: usize| words.get(at).map_or("", |word| word.text);
+    let mut at = colon;
+    loop {
+        let Some(open) = (at + 1..words.len()).take(24).find(|at| matches!(look(*at), "(" | "{" | ";" | "?" | ")")) else { return false };
+        at = match look(open) {
+            "(" => past_group(words, open),
+            "{" => open + words[open..].iter().take_while(|word| word.text != "}").count() + 1,
+            _ => return false,
+        };
+        match look(at) {
+            "," => {}
+            next => return next == "{",
+        }
     }
-    look(at) == "{"
 }
 
 /// Behind the parenthesis that closes this one.
@@ -104,14 +169,33 @@ fn types(words: &[Token<'_>]) -> Vec<String> {
     let mut found = Vec::new();
     for (at, word) in words.iter().enumerate() {
         let look = |by: usize| words.get(at + by).map_or("", |word| word.text);
-        let by = if word.text == "enum" && matches!(look(1), "class" | "struct") { 2 } else { 1 };
         match word.text {
-            "struct" | "class" | "union" | "enum" if matches!(look(by + 1), "{" | ":" | "final") => found.push(look(by).to_owned()),
+            "struct" | "class" | "union" | "enum" => found.extend(class_names(words, at + 1)),
             "using" if look(2) == "=" => found.push(look(1).to_owned()),
             _ => {}
         }
     }
     found
+}
+
+/// Every word before the body of a class may be its name: attributes and macros stand there too.
+fn class_names(words: &[Token<'_>], mut at: usize) -> Vec<String> {
+    let mut names = Vec::new();
+    while let Some(word) = words.get(at) {
+        at = match word.text {
+            "{" | ":" => return names,
+            ";" | "," | "=" | ">" | ")" | "*" | "&" => break,
+            "(" => past_group(words, at),
+            "[" => at + words[at..].iter().take_while(|word| word.text != "]").count() + 1,
+            name => {
+                if !is_keyword(name) {
+                    names.push(name.to_owned());
+                }
+                at + 1
+            }
+        };
+    }
+    Vec::new()
 }
 
 /// What stands outside of functions and classes; namespaces are no such place. Declarations, and all words.
@@ -158,6 +242,33 @@ mod tests {
     }
 
     #[test]
+    fn names_of_classes_and_constructors_are_found() {
+        let text = "struct [[nodiscard]] A { A(bool o) : ok(o), b{1} { } };\nclass alignas(16) API B final : public A { };\n\
+                    struct __attribute__((packed)) C { };\nvoid d() throw() { }\ntemplate <class T> void e(T x) requires (sizeof(T) > 0) { }\n\
+                    void g() [[gnu::cold]] { }\nvoid test_x() { h(x ? f(2) : k(3)); struct Y *y = m(1); for (auto z : n(2)) { } }";
+        let found = Own::of(text, true).defined;
+        for name in ["A", "B", "C", "d", "e", "g", "test_x"] {
+            assert!(found.contains(name), "{name}: {found:?}");
+        }
+        for name in ["f", "h", "k", "m", "y"] {
+            assert!(!found.contains(name), "{name}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_defined_before_the_code_is_seen() {
+        let rows = [
+            ("#define malloc mine\n#include \"solution.c\"", true),
+            ("#include \"solution.c\"\n#define X 1", false),
+            ("#define _GNU_SOURCE\n#include \"solution.c\"", false),
+            ("#define X 1\nint f(int);", false),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(defines_before(text, &["solution.c"]), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn declarations_and_what_stands_outside_are_found() {
         let own = Own::of("void f(int *a, int n);\nnamespace { HELPER(g) }\nvoid test_a() { h(1); void k(int *a, int n); }", true);
         let function = |code: &str| definition(&mut Cursor { words: &tokens(code, Dialect::C), at: 0, cpp: true }).expect(code);
@@ -168,8 +279,11 @@ mod tests {
 
     #[test]
     fn headers_are_found() {
-        let text =
-            "#include <assert.h>\n  #  include   <sys/x.h> // <y>\n#include \"solution.c\"\n#include <a\\b>\n#define X <z>\n#include<bit>";
-        assert_eq!(headers(text), ["assert.h", "sys/x.h", "bit"]);
+        let text = "#include <assert.h>\n  #  include   <sys/x.h> // <y>\n#include \"solution.c\"\n#define X <z>\n\"/*\";#\n#include<bit>\n\
+                    %:include /* \" */ \"q.h\"\n#include \\\n<two>";
+        assert_eq!(includes(text).expect("all can be read"), ["assert.h", "sys/x.h", "solution.c", "bit", "q.h", "two"]);
+        for text in ["#include NET", "#include <a\\b>", "#include_next <a>", "#import <a>", "#include <a> b"] {
+            assert_eq!(includes(text), None, "{text}");
+        }
     }
 }

@@ -16,7 +16,7 @@ const HEADERS: &str = "stdio.h stdlib.h string.h stdint.h stdbool.h stddef.h lim
 /// What tests find where they include the code: headers that we know, and nothing else of it.
 pub(super) fn header(code: &str, cpp: bool) -> String {
     let mut text = String::from("#pragma once\n");
-    for name in own::headers(code) {
+    for name in own::includes(code).unwrap_or_default() {
         if let Some(known) = HEADERS.split(' ').find(|known| *known == name && (cpp || known.ends_with(".h"))) {
             text.push_str(&format!("#include <{known}>\n"));
         }
@@ -116,7 +116,7 @@ fn parameters(function: &Function) -> Vec<String> {
 /// What is compiled only to see that no name is one of the system's:
 /// those would be the code's in the tests' process. `taken` are the headers
 /// that the tests take in.
-pub(super) fn names(functions: &[Function], taken: &[&str], cpp: bool, within_std: bool) -> String {
+pub(super) fn names(functions: &[Function], taken: &[String], cpp: bool, within_std: bool) -> String {
     let names: BTreeSet<&str> = functions.iter().map(|function| function.name.as_str()).collect();
     let mut text = String::from(include_str!("names.c.txt"));
     for header in taken {
@@ -144,11 +144,15 @@ fn found_by_arguments(number: usize, function: &Function) -> String {
         return String::new();
     }
     let given: Vec<String> = function.given.iter().map(|given| given.ty.to_string()).collect();
+    // What is in a variable may be taken by reference.
+    let named: Vec<String> = given.iter().map(|ty| format!("std::remove_cvref_t<{ty}> &")).collect();
     format!(
         "template <class... T> concept rebut_found_{number} = requires(T &&...given) {{ {}(static_cast<T &&>(given)...); }};\n\
+         static_assert(!rebut_found_{number}<{}>, \"a name of the library\");\n\
          static_assert(!rebut_found_{number}<{}>, \"a name of the library\");\n",
         function.name,
-        given.join(", ")
+        given.join(", "),
+        named.join(", ")
     )
 }
 
@@ -168,11 +172,9 @@ pub(super) fn stubs(functions: &[Function], cpp: bool) -> String {
                 Way::Many(count) => {
                     format!("    rebut_within(rebut{at}, rebuts{at}, sizeof *rebut{at}, (long long)rebut{count}, {seen});\n")
                 }
+                Way::Room => format!("    rebut_within(rebut{at}, rebuts{at}, 1, 1, {seen});\n"),
                 _ => format!("    rebut_within_text(rebut{at}, rebuts{at}, {seen});\n"),
             });
-        }
-        for (at, _) in function.given.iter().enumerate().filter(|(_, given)| given.way == Way::Text && given.comes_back()) {
-            text.push_str(&format!("    long long rebutl{at} = {};\n", length(at)));
         }
         text.push_str(&format!("    rebut_begin({number}u);\n"));
         for (at, given) in function.given.iter().enumerate() {
@@ -180,18 +182,21 @@ pub(super) fn stubs(functions: &[Function], cpp: bool) -> String {
                 Way::Value if cpp => format!("    rebut_wire::give(rebut{at});\n"),
                 Way::Value => format!("    rebut_put(&rebut{at}, sizeof rebut{at});\n"),
                 Way::Text => format!("    rebut_put_text(rebut{at});\n"),
+                Way::Room => format!("    rebut_put_many(rebut{at}, 1, (long long)rebuts{at});\n"),
                 Way::Many(count) => format!("    rebut_put_many(rebut{at}, sizeof *rebut{at}, (long long)rebut{count});\n"),
             });
         }
-        let otherwise = if cpp { "rebut_wire::throw_again()" } else { "rebut_broken(\"it is no result\")" };
-        text.push_str(&format!("    if (rebut_ask() != 'R') {otherwise};\n"));
+        // What was changed before something was thrown is changed here too.
+        let broken = "if (rebut_ask() != 'R') rebut_broken(\"it is no result\")";
+        text.push_str(&format!("    {};\n", if cpp { "rebut_wire::thrown rebut_t(rebut_ask() != 'R')" } else { broken }));
         for (at, given) in function.given.iter().enumerate().filter(|(_, given)| given.comes_back()) {
             text.push_str(&match given.way {
                 Way::Value => format!("    rebut_wire::take(rebut{at});\n"),
-                Way::Text => format!("    rebut_get_many(rebut{at}, 1, rebutl{at});\n"),
+                Way::Room | Way::Text => format!("    rebut_get_many(rebut{at}, 1, (long long)rebuts{at});\n"),
                 Way::Many(count) => format!("    rebut_get_many(rebut{at}, sizeof *rebut{at}, (long long)rebut{count});\n"),
             });
         }
+        text.push_str(if cpp { "    rebut_t.again();\n" } else { "" });
         let (ty, zero) = (&function.result, if cpp { "{}" } else { "" });
         text.push_str(&match ty {
             Type::Void => "    rebut_end();\n}\n".to_owned(),
@@ -206,10 +211,6 @@ pub(super) fn stubs(functions: &[Function], cpp: bool) -> String {
         });
     }
     text
-}
-
-fn length(at: usize) -> String {
-    format!("rebut{at} ? (long long)__builtin_strlen(rebut{at}) : 0")
 }
 
 /// What stands behind the code and answers calls.
@@ -231,8 +232,9 @@ fn answer(function: &Function, cpp: bool) -> String {
             (Way::Value, Type::Reference { to, .. }) => format!("        {to} rebut{at}{{}}; rebut_wire::take(rebut{at});\n"),
             (Way::Value, _) if cpp => format!("        {ty} rebut{at}{{}}; rebut_wire::take(rebut{at});\n"),
             (Way::Value, _) => format!("        {ty} rebut{at}; rebut_get(&rebut{at}, sizeof rebut{at});\n"),
-            (Way::Text, _) => {
-                format!("        {ty} rebut{at} = ({ty})rebut_take_text();\n        long long rebutl{at} = {};\n", length(at))
+            (Way::Text, _) => format!("        {ty} rebut{at} = ({ty})rebut_take_text();\n"),
+            (Way::Room, _) => {
+                format!("        long long rebutl{at}; {ty} rebut{at} = ({ty})rebut_take_room(&rebutl{at});\n")
             }
             (Way::Many(_), _) => format!("        {ty} rebut{at} = ({ty})rebut_take_many(sizeof *rebut{at});\n"),
         });
@@ -243,14 +245,15 @@ fn answer(function: &Function, cpp: bool) -> String {
         Type::Void => format!("        {call};\n"),
         ty => format!("        {ty} rebut_r = {call};\n"),
     };
-    inner.push_str("        rebut_result('R');\n");
+    let mut changed = String::new();
     for (at, given) in function.given.iter().enumerate().filter(|(_, given)| given.comes_back()) {
-        inner.push_str(&match given.way {
+        changed.push_str(&match given.way {
             Way::Value => format!("        rebut_wire::give(rebut{at});\n"),
-            Way::Text => format!("        rebut_put_many(rebut{at}, 1, rebutl{at});\n"),
+            Way::Room | Way::Text => format!("        rebut_put_many(rebut{at}, 1, rebutl{at});\n"),
             Way::Many(count) => format!("        rebut_put_many(rebut{at}, sizeof *rebut{at}, (long long)rebut{count});\n"),
         });
     }
+    inner.push_str(&format!("        rebut_result('R');\n{changed}"));
     inner.push_str(match &function.result {
         Type::Void => "",
         Type::Pointer { .. } => "        rebut_give_text(rebut_r);\n",
@@ -258,7 +261,7 @@ fn answer(function: &Function, cpp: bool) -> String {
         _ => "        rebut_put(&rebut_r, sizeof rebut_r);\n",
     });
     if cpp {
-        format!("{text}        try {{\n{inner}        }} catch (...) {{ rebut_wire::thrown(); }}\n")
+        format!("{text}        try {{\n{inner}        }} catch (...) {{\n        rebut_wire::tell_thrown();\n{changed}        }}\n")
     } else {
         format!("{text}{inner}")
     }

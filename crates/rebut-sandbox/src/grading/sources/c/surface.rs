@@ -2,7 +2,9 @@
 
 use super::{
     super::tokens::{Dialect, tokens},
-    own::Own,
+    INCLUDES,
+    own::{self, Own},
+    process,
     types::{Cursor, Type},
 };
 use std::collections::BTreeSet;
@@ -14,11 +16,6 @@ const KEYWORDS: &str = "alignas alignof and asm auto bool break case catch char 
     override private protected public register reinterpret_cast requires restrict return short signed sizeof static \
     static_assert static_cast std struct switch template this thread_local throw true try typedef typeid typename typeof \
     union unsigned using virtual void volatile wchar_t while xor";
-
-/// Words of tests that look at or prepare the process itself, its files or its random numbers: the code must be in it then.
-const TOGETHER: &str = "errno freopen fopen fdopen tmpfile tmpnam mkstemp open creat dup dup2 pipe fork setenv putenv unsetenv chdir srand srand48 \
-    srandom setlocale open_memstream fmemopen setvbuf rdbuf ofstream ifstream fstream filesystem fesetround feenableexcept fetestexcept \
-    malloc_hook mallinfo mallinfo2 alarm signal sigaction";
 
 /// A function that stands for the code's beside the tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +40,8 @@ pub(super) enum Way {
     Value,
     /// A text that ends with 0.
     Text,
+    /// All that the tests have there, which only the compiler sees.
+    Room,
     /// As many as the parameter of that place says.
     Many(usize),
 }
@@ -61,8 +60,8 @@ impl Function {
     /// and what they expect would go to the code or come back from it.
     pub(super) fn must_see(&self, given: &Given) -> bool {
         match given.way {
-            Way::Value => false,
-            Way::Text => given.comes_back() && !self.declared,
+            Way::Value | Way::Text => false,
+            Way::Room => true,
             Way::Many(_) => !self.declared,
         }
     }
@@ -77,9 +76,11 @@ impl Function {
 pub(super) fn surface(code: &str, tests: &str, cpp: bool) -> Option<Vec<Function>> {
     let plain = without_directives(code);
     let words = tokens(&plain, Dialect::C);
-    let named: BTreeSet<&str> = tokens(tests, Dialect::C).iter().map(|word| word.text).collect::<BTreeSet<_>>();
-    (!TOGETHER.split(' ').any(|word| named.contains(word))).then_some(())?;
+    let test_words = tokens(tests, Dialect::C);
+    let named: BTreeSet<&str> = test_words.iter().map(|word| word.text).collect::<BTreeSet<_>>();
     let own = Own::of(tests, cpp);
+    let is_included = own::includes(tests)?.iter().any(|name| INCLUDES.contains(&name.as_str()));
+    (!process::is_looked_at(&test_words, &own.defined) && !own::defines_before(tests, INCLUDES)).then_some(())?;
     let mut found: Vec<Function> = Vec::new();
     let (mut depth, mut start) = (0_usize, 0);
     for (at, word) in words.iter().enumerate() {
@@ -114,7 +115,11 @@ pub(super) fn surface(code: &str, tests: &str, cpp: bool) -> Option<Vec<Function
     // Of a name with one meaning the compiler finds out whether the tests give it another one.
     let is_single = |function: &Function| found.iter().filter(|other| other.name == function.name).count() == 1;
     let is_sure = |function: &Function| function.declared || is_single(function) || !own.has_outside(&function.name);
-    (found.len() <= 500 && found.iter().all(is_sure)).then_some(found)
+    // What nobody declares may be meant to be the system's.
+    let is_declared = |function: &Function| cpp || is_included || own.has_outside(&function.name);
+    let is_fine =
+        |function: &Function| is_sure(function) && is_declared(function) && !process::is_memory_shared(function, &test_words, &words);
+    (found.len() <= 500 && found.iter().all(is_fine)).then_some(found)
 }
 
 pub(super) fn is_keyword(name: &str) -> bool {
@@ -190,11 +195,14 @@ fn way(all: &[(Type, &str)], at: usize, gives_scalar: bool) -> Option<Way> {
     if to.words == "char" {
         return match count {
             // Whether it ends with 0 or there are so many is not said.
-            Some(place) if *constant && !is_length(all[place].1) => None,
+            Some(place) if !is_length(all[place].1) => None,
             Some(place) => Some(Way::Many(place)),
-            None => (*constant || gives_scalar).then_some(Way::Text),
+            None if *constant => Some(Way::Text),
+            None => gives_scalar.then_some(Way::Room),
         };
     }
+    // `void digits(int n, int *out)`: a number before what is made of it.
+    let count = count.filter(|place| gives_scalar || *constant || *place > at || is_length(all[*place].1));
     // Values of `bool` that are neither true nor false must not come to be.
     count.filter(|_| !matches!(to.words, "bool" | "_Bool")).map(Way::Many)
 }
@@ -226,7 +234,7 @@ mod tests {
     use super::*;
 
     fn shown(code: &str, cpp: bool) -> Option<String> {
-        let found = surface(code, "f(g(2), test_a);", cpp).filter(|found| !found.is_empty())?;
+        let found = surface(code, "HELPER(f, g) f(g(2), test_a);", cpp).filter(|found| !found.is_empty())?;
         let one = |function: &Function| {
             let given: Vec<String> = function.given.iter().map(|given| format!("{} {:?}", given.ty, given.way)).collect();
             format!("{} {}({})", function.result, function.name, given.join(", "))
@@ -245,7 +253,7 @@ mod tests {
             ),
             (false, "void f(int a[], size_t n) { }", "void f(int * Many(1), __SIZE_TYPE__ Value)"),
             (false, "double f(int n, const double *a, const double *b) { }", ""),
-            (false, "int g(char *s) { }", "int g(char * Text)"),
+            (false, "int g(char *s) { }", "int g(char * Room)"),
             (false, "char *f(const char *s, int len) { }", "char * f(const char * Many(1), int Value)"),
             (
                 true,
@@ -268,6 +276,9 @@ mod tests {
             (false, "int f(int x[2][2], int n) { }"),
             (false, "int *f(int n) { }"),
             (false, "void f(char *s) { }"),
+            (false, "void f(int n, char *s) { }"),
+            (false, "void f(int n, int *out) { }"),
+            (false, "static char b[9]; char *f(int n) { }"),
             (false, "int f(const char *s, int n) { }"),
             (false, "int f(_Bool *a, int n) { }"),
             (false, "int f(int (*g)(int)) { }"),
@@ -310,13 +321,13 @@ mod tests {
     fn how_many_there_are_must_be_seen_unless_the_tests_say_it() {
         let rows = [
             ("void f(int *a, int n) { }", "void f(int *b, int count); f(2);", false),
-            ("void f(int *a, int n) { }", "f(2);", true),
+            ("void f(int *a, int n) { }", "#include \"solution.c\"\nf(2);", true),
             ("void f(int *a, int n, int x) { }", "void f(int *a, int x, int n); f(2);", true),
             ("void f(int *a, int n) { }", "void f(int *, int); f(2);", true),
-            ("int f(const char *a) { }", "f(2);", false),
-            ("int f(char *a) { }", "f(2);", true),
-            ("int f(char *a) { }", "int f(char *); f(2);", false),
-            ("int f(int a) { }", "f(2);", false),
+            ("int f(const char *a) { }", "int f(const char *); f(2);", false),
+            ("int f(char *a) { }", "#include \"solution.c\"\nf(2);", true),
+            ("int f(char *a) { }", "int f(char *); f(2);", true),
+            ("int f(int a) { }", "int f(int); f(2);", false),
         ];
         for (code, tests, expected) in rows {
             let found = surface(code, tests, false).expect(code);
@@ -325,11 +336,31 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_look_at_the_process_share_it() {
-        for (tests, apart) in
-            [("f(2); fflush(stdout);", true), ("errno = 0; f(2);", false), ("srand(1); f(2);", false), ("freopen(n); f(2);", false)]
-        {
-            assert_eq!(surface("int f(int x) { }", tests, false).is_some(), apart, "{tests}");
+    fn tests_that_look_at_the_process_or_share_memory_share_it() {
+        let included = "#include \"solution.c\"\n";
+        let rows = [
+            ("int f(int x) { }", "int f(int); f(2); fflush(stdout);", true),
+            ("int f(int x) { }", "void t(void) { f(2); }", false),
+            ("int f(int x) { }", "int f(); errno = 0; f(2);", false),
+            ("int f(int x) { }", "int f(int); srand(1); f(2);", false),
+            ("int f(int x) { }", "int f(int); freopen(n); f(2);", false),
+            ("int f(int x) { }", "int f(int); t = clock(); f(2);", false),
+            ("int f(int x) { }", "int f(int); void *operator new(size_t n); f(2);", false),
+            ("int f(int x) { }", "int f(int); void free(void *p) { } f(2);", false),
+            ("int f(int x) { }", "#include NET\nint f(int); f(2);", false),
+            ("int f(int x) { }", "#define X 1\n#include \"solution.c\"\nf(2);", false),
+            ("void f(int *a, const int *b, int n) { }", "void f(int *a, const int *b, int n); t() { f(x, y, n); }", true),
+            ("void f(int *a, const int *b, int n) { }", "void f(int *a, const int *b, int n); t() { f(x + 1, x, n); }", false),
+            ("int f(const int *a, const int *b, int n) { }", "int f(const int *a, const int *b, int n); t() { f(x, x, n); }", true),
+            ("void f(int *a, int n) { }", "t() { int x[2]; f(x, 2); }", true),
+            ("void f(int *a, int n) { }", "t() { int x[2][2]; f(x, 2); }", false),
+            ("void f(int *a, int n) { }", "t() { f(x[0], 2); }", false),
+            ("void f(int *a, int n) { }", "t() { int *w = x + 2; f(x, 2); }", false),
+            ("void f(int *a, int n) { }", "t() { int *w; w = &x[2]; f(x, 2); }", false),
+        ];
+        for (code, tests, apart) in rows {
+            let tests = if tests.starts_with("t()") { format!("{included}{tests}") } else { tests.to_owned() };
+            assert_eq!(surface(code, &tests, false).is_some(), apart, "{code} {tests}");
         }
     }
 

@@ -12,7 +12,9 @@ const UNASKED: &str = "String GoString Error Format Is As Unwrap Equal Len Less 
     UnmarshalJSON UnmarshalText UnmarshalBinary GobEncode GobDecode";
 
 /// Words of tests that look at or prepare the process itself, its files or its random numbers: the code must be in it then.
-const TOGETHER: &str = "ioutil TempDir Setenv Chdir SetOutput Seed runtime syscall exec AllocsPerRun unsafe fstest httptest debug";
+/// Its time and memory too, and what several goroutines do at once.
+const TOGETHER: &str =
+    "ioutil TempDir Setenv Chdir SetOutput Seed runtime syscall exec AllocsPerRun Benchmark unsafe fstest httptest debug go";
 
 /// What stands for the code beside its tests.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -47,6 +49,9 @@ pub(super) fn surface(code: &str, tests: &str) -> Option<Surface> {
     wanted.extend(declared.types.keys().filter(|name| named.contains(name.as_str())).cloned().map(Type::Named));
     let all_words: BTreeSet<&str> = test_words.iter().map(|word| word.text).collect();
     add_types(&mut found, &declared, wanted, &all_words)?;
+    // A type that the tests do not name has no say: its methods could answer in place of those of another one that they think of.
+    let asks_unnamed = |function: &Function| function.receiver.as_ref().is_some_and(|(_, owner)| !is_meant(owner, &named, &declared));
+    (!found.functions.iter().any(asks_unnamed)).then_some(())?;
     found.errors = declared.errors.into_iter().filter(|(name, _)| named.contains(name.as_str()) && may_declare(name)).collect();
     keys_are_plain(&found).then_some(found)
 }
@@ -59,6 +64,20 @@ fn package_of<'a>(words: &[Token<'a>]) -> Option<&'a str> {
 fn named<'a>(words: &[Token<'a>], outside: bool) -> BTreeSet<&'a str> {
     let behind_dot = |at: usize| at > 0 && words[at - 1].text == ".";
     words.iter().enumerate().filter(|(at, _)| outside || !behind_dot(*at)).map(|(_, word)| word.text).collect()
+}
+
+/// Whether the tests name a type, or call what makes one by its name.
+fn is_meant(name: &str, named: &BTreeSet<&str>, declared: &Declared) -> bool {
+    let makers = ["New", "new", "Make", "make", "Create", "create"];
+    let made = |maker: &str| {
+        let results = declared.functions.get(maker).and_then(Option::as_ref).map_or(&[][..], |function| &function.results);
+        named.contains(maker) && results.iter().any(|ty| *ty == Type::Named(name.to_owned()) || is_pointer_to(ty, name))
+    };
+    named.contains(name) || made("New") || makers.iter().any(|maker| made(&format!("{maker}{name}")))
+}
+
+fn is_pointer_to(ty: &Type, name: &str) -> bool {
+    matches!(ty, Type::Pointer(inner) if **inner == Type::Named(name.to_owned()))
 }
 
 /// Adds each wanted type with its methods, and what those need.
@@ -169,6 +188,7 @@ mod tests {
             "func F(x [][][][][][][][][][]int) {}",
             "func F(x int)",
             "func F(",
+            "func F(x int) U { }\ntype U struct { n int }\nfunc (u U) M() bool { }",
         ];
         for code in rows {
             assert_eq!(surface(&format!("package solution\n{code}"), JUDGE), None, "{code}");
@@ -181,9 +201,14 @@ mod tests {
     #[test]
     fn tests_that_look_at_the_process_share_it() {
         let code = "package solution\nfunc F() {}";
-        for (line, apart) in
-            [("os.Exit(F())", true), ("os.Stdout = w; F()", false), ("F(t.TempDir())", false), ("rand.Seed(1); F()", false)]
-        {
+        for (line, apart) in [
+            ("os.Exit(F())", true),
+            ("go F()", false),
+            ("testing.Benchmark(F)", false),
+            ("os.Stdout = w; F()", false),
+            ("F(t.TempDir())", false),
+            ("rand.Seed(1); F()", false),
+        ] {
             let tests = format!("package solution\nfunc TestA(t *testing.T) {{ {line} }}");
             assert_eq!(surface(code, &tests).is_some(), apart, "{line}");
         }

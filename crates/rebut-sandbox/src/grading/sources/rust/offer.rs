@@ -116,6 +116,14 @@ pub(super) fn offer(mut surface: Surface, words: &BTreeSet<&str>, private: bool)
     Some(Offer { copied: marked(&copied), kept: marked(&kept), consts: surface.consts.clone(), aliases, imports, calls })
 }
 
+impl Offer {
+    /// Whether a call changes what the tests have: that is lost when it panics.
+    pub(super) fn changes(&self) -> bool {
+        let is_kept = |ty: &Ty| matches!(ty, Ty::Named(name) if self.kept.iter().any(|one| one.name == *name));
+        self.calls.iter().flat_map(|call| &call.params).any(|ty| matches!(ty, Ty::RefMut(inner) if !is_kept(inner)))
+    }
+}
+
 impl Surface {
     /// Whether the code wrote this trait for this type.
     fn writes(&self, name: &str, of: &str) -> bool {
@@ -124,7 +132,7 @@ impl Surface {
 }
 
 /// Replaces other names of types by what they mean; what cannot be resolved is dropped.
-fn resolve_all(surface: &mut Surface) {
+pub(super) fn resolve_all(surface: &mut Surface) {
     let aliases = surface.aliases.clone();
     surface.aliases.retain_mut(|(.., ty)| ty.resolve(&aliases).map(|resolved| *ty = resolved).is_some());
     let resolve = |ty: &mut Ty| ty.resolve(&aliases).map(|resolved| *ty = resolved).is_some();

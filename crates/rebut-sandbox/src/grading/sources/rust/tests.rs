@@ -150,3 +150,26 @@ fn tests_are_found_by_their_paths_and_opened() {
     assert!(opened.contains("pub mod inner") && !opened.contains("#[test]\n") && opened.contains("\nfn helper"), "{opened}");
     assert!(has_own_module("use x; mod tests { }") && !has_own_module("fn a() { mod x { } }"));
 }
+
+#[test]
+fn methods_that_are_meant_to_be_of_others_are_not_the_codes() {
+    let code = "pub struct T { a: i32 } pub fn f() -> T {} impl T { pub fn new() -> T {} pub fn len(&self) -> usize {} \
+                pub fn check(&self) {} pub fn eq(&self, x: &i32) -> bool {} pub fn turned(&self) -> T {} }";
+    // The methods that are left, if any.
+    let rows = [
+        ("T::new().check(); f();", Some("len check turned")),
+        ("trait C { fn check(&self); } T::new(); f().check();", Some("len turned")),
+        ("T::new(); f().len();", None),
+        ("T::new(); let mut x = f(); x.check(); x.len();", None),
+        ("let x = T::new().turned(); x.len();", None),
+        ("let x: T = T::new(); x.len(); f();", Some("len check turned")),
+        ("let x = T::new(); x.len(); let y: T = f(); y.len();", Some("len check turned")),
+        ("T::new().turned().check();", Some("len check turned")),
+    ];
+    for (tests, expected) in rows {
+        let (words, mut found) = (tokens(tests, Dialect::Rust), surface(code));
+        let held = super::meant::Meant::of(&words).hold(&mut found, &named(&words).expect(tests));
+        let left: Vec<&str> = found.functions.iter().filter(|one| one.method).map(|one| one.name.as_str()).collect();
+        assert_eq!(held.map(|()| left.join(" ")).as_deref(), expected, "{tests}");
+    }
+}
