@@ -43,6 +43,11 @@ pub trait Model: Send + Sync + 'static {
         false
     }
 
+    /// The most tokens an answer to that agent may have, where it is we who say so; `None` where only the provider has a limit.
+    fn answer_limit(&self, agent: &Agent) -> Option<u32> {
+        agent.max_tokens
+    }
+
     /// What its tokens cost; `None` when nobody knows.
     fn price(&self) -> Option<Price> {
         None
@@ -170,7 +175,7 @@ pub enum Finish {
     /// It was complete.
     #[default]
     Complete,
-    /// It was cut at a length limit.
+    /// It was cut at a length limit, and is no reply.
     Length,
 }
 

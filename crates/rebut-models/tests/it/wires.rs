@@ -136,6 +136,24 @@ pub async fn once(
     Tried { result, shown, seen: seen.clone() }
 }
 
+/// Where every answer waited for its provider to let go of the connection, even a fifth of a second each, this would take too long.
+#[tokio::test]
+async fn an_answer_is_there_at_its_end_whoever_keeps_the_connection() {
+    for row in ROWS {
+        let server = ModelServer::start(|_, _| Behaviour::Kept("whole".to_owned())).await.expect("a server");
+        let model = model(endpoint(row, server.base_url()));
+        let asking = Asking { deltas: Deltas::with_capacity(256), ..Asking::new() };
+        let all = async {
+            for _ in 0..100 {
+                let answer = asking.ask(&model).await.unwrap_or_else(|fault| panic!("{:?}: {fault}", row.wire));
+                assert_eq!((answer.text.as_str(), answer.finish), ("whole", Finish::Complete), "{:?}", row.wire);
+                assert_eq!(answer.usage.map(|usage| usage.output), Some(20), "{:?}: counts before the end are kept", row.wire);
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(15), all).await.unwrap_or_else(|_| panic!("{:?} waits for the connection", row.wire));
+    }
+}
+
 #[tokio::test]
 async fn an_answer_is_read_whole_or_in_pieces() {
     for row in ROWS {
