@@ -1,7 +1,7 @@
 //! OpenAI's chat completions, which most endpoints speak. Narrow types that take only what is used and bear with what is odd.
 
 use super::{
-    Ask, End, Ending, Outcome, Unread, Wire, by_word_only,
+    Ask, End, Ending, Outcome, Unread, Wire, by_word_only, no_limit,
     content::Content,
     tokens::{Count, or_default},
     writing::{push, push_number, push_schema, push_string},
@@ -22,6 +22,7 @@ pub(super) const WIRE: Wire = Wire {
     models_query: None,
     start,
     body,
+    usual_limit: no_limit,
     left_out: by_word_only,
     read: |json, outcome| {
         let completion = Completion::parse(json)?;
