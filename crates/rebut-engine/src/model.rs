@@ -263,7 +263,7 @@ pub enum FaultKind {
     RateLimited,
     /// The provider failed (5xx).
     Server,
-    /// The connection broke before the first byte of an answer: what was sent may have been paid for.
+    /// The connection broke before the head of an answer: what was sent may have been paid for.
     Network,
     /// No connection could be made: nothing was sent.
     Unreachable,

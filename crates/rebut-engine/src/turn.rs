@@ -100,7 +100,8 @@ impl Unusable {
                 "the answer was cut off at its token limit; raise max_tokens of this agent".to_owned(),
             ),
             (Finish::Complete, Unread::Cut) => (
-                "It was cut off: it ends before its JSON is complete. Write less: keep every text short, and close every bracket.".to_owned(),
+                "It was cut off: it ends before its JSON is complete. Write less: keep every text short, and close every bracket."
+                    .to_owned(),
                 "the answer was cut off before its JSON was complete".to_owned(),
             ),
             (Finish::Complete, Unread::Wrong(problem)) => (problem.clone(), problem),

@@ -1,8 +1,9 @@
 //! OpenAI's chat completions, which most endpoints speak. Narrow types that take only what is used and bear with what is odd.
 
 use super::{
-    Ask, End, Ending, Outcome, Unread, Wire, by_word_only, no_limit,
+    Ask, End, Ending, Outcome, Unread, Wire, by_word_only,
     content::Content,
+    no_limit,
     tokens::{Count, or_default},
     writing::{push, push_number, push_schema, push_string},
 };
