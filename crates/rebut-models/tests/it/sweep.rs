@@ -251,7 +251,7 @@ async fn a_connection_that_is_reset_within_an_answer_is_asked_once_more() {
 }
 
 /// Reads a request with its body, so that nothing unread is what resets the connection.
-async fn read_request(stream: &mut TcpStream) -> std::io::Result<()> {
+pub async fn read_request(stream: &mut TcpStream) -> std::io::Result<()> {
     let mut read = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&read).to_ascii_lowercase();
