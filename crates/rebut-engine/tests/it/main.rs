@@ -7,6 +7,7 @@ mod crashing;
 mod documents;
 mod evaluate;
 mod example;
+mod going_back;
 mod hearing;
 mod html;
 mod injection;
