@@ -288,7 +288,7 @@ impl Watch {
     }
 
     /// A run that is gone may have left since the database went back: whoever saw what is there no more is told.
-    async fn check_shown(&self) -> Result<(), DeskError> {
+    async fn check_shown(&mut self) -> Result<(), DeskError> {
         let head = self.desk.inner.store.pick(self.id, &Pick { most: Some(0), ..Pick::default() }).await?.head;
         let (seq, hash) = head.map_or_else(Default::default, |head| (head.seq, head.hash));
         let is_other = seq == self.seen && self.last.is_some_and(|last| last != hash);
