@@ -1,5 +1,7 @@
 //! A debate's journal while it is open: appends in order, remembers what is recorded, and takes in what others append.
 
+mod meeting;
+mod window;
 mod writing;
 
 use crate::{
@@ -23,6 +25,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::sync::{Notify, futures::Notified};
+use window::{Mark, Window};
+use writing::Backoff;
 
 /// An open journal.
 pub struct Journal {
@@ -41,6 +45,8 @@ pub struct Journal {
 struct End {
     count: u64,
     head: Hash,
+    /// The last of what is known, in case the store loses it.
+    window: Window,
     queued: Vec<Entry>,
     /// Replies that survive a crash of the process but perhaps not a power cut yet.
     unsynced: bool,
@@ -66,8 +72,17 @@ struct UnderWay {
     seal: bool,
     claim: Claim,
     durability: Durability,
-    /// What the store is doing, and the end it leads to; nothing when the journal turned out to be longer than was known.
-    writing: Option<(Writing, u64, Hash)>,
+    /// What the store is doing; nothing when the journal turned out to end elsewhere than was known.
+    writing: Option<Written>,
+}
+
+/// An append that the store is doing, and the end it leads to.
+struct Written {
+    doing: Writing,
+    count: u64,
+    head: Hash,
+    /// What its records have besides their events.
+    marks: Vec<Mark>,
 }
 
 type Writing = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
@@ -86,6 +101,17 @@ impl Entry {
     /// An event that makes no row.
     pub fn new(place: Place, event: Event) -> Self {
         Self { place, event, role: None }
+    }
+
+    /// Adds its record and rows to an append, behind the record of that hash. With the salt it was written with before it is the same record
+    /// again. Gives its hash.
+    fn add_to(&self, append: &mut Append, seq: u64, prev: Hash, now: &Arc<str>, salt: Option<[u8; 16]>) -> Hash {
+        let record = Record::salted(append.debate, seq, prev, now.clone(), self.place.clone(), &self.event, salt);
+        let hash = record.hash;
+        append.turns.extend(self.turn_row(seq, now));
+        append.projections.extend(Projection::of(seq, now, &self.place, &self.event));
+        append.records.push(record);
+        hash
     }
 
     fn turn_row(&self, seq: u64, now: &Arc<str>) -> Option<TurnRow> {
@@ -201,6 +227,7 @@ impl Journal {
         let end = End {
             count: 0,
             head: Hash::default(),
+            window: Window::default(),
             queued: Vec::new(),
             unsynced: false,
             holds: false,
@@ -215,7 +242,7 @@ impl Journal {
     pub async fn catch_up(&self) -> Result<(), Halt> {
         let mut end = self.end.lock().await;
         self.finish(&mut end).await?;
-        self.absorb_tail(&mut end).await
+        self.absorb_tail(&mut end).await.map(drop)
     }
 
     /// Appends in order, together with whatever was queued. Returns the number of the last record.
@@ -263,17 +290,21 @@ impl Journal {
 
     /// Sees the append under way through, if there is one.
     async fn finish(&self, end: &mut End) -> Result<(), Halt> {
+        let mut pause = Backoff::default();
+        let mut there = None;
         while let Some(begun) = &mut end.under_way {
-            let Some((writing, count, head)) = &mut begun.writing else {
-                self.absorb_tail(end).await?;
+            let Some(writing) = &mut begun.writing else {
+                if !self.meet(end, there.take()).await? {
+                    // What refuses it does not show in what can be read, for instance since another server answers.
+                    pause.wait(&*self.clock, || self.ears.stalled(self.debate, "its journal cannot be added to")).await;
+                }
                 self.write_again(end);
                 continue;
             };
-            let (result, count, head) = (writing.as_mut().await, *count, *head);
-            match result {
-                Ok(()) => self.written(end, count, head),
-                // Somebody steered the debate from elsewhere: take that in and append behind it.
-                Err(StoreError::Conflict { .. }) => begun.writing = None,
+            match writing.doing.as_mut().await {
+                Ok(()) => self.written(end),
+                // Somebody steered the debate from elsewhere: take that in and append behind it. Or the store went back.
+                Err(StoreError::Conflict { count, head, .. }) => (there, begun.writing) = (Some((count, head)), None),
                 Err(error) => {
                     end.under_way = None;
                     return Err(match error {
@@ -299,20 +330,24 @@ impl Journal {
         end.under_way = Some(begun);
     }
 
-    fn write(&self, end: &End, begun: &UnderWay) -> (Writing, u64, Hash) {
+    fn write(&self, end: &End, begun: &UnderWay) -> Written {
         let mut append = self.chain(end, &begun.entries, &begun.now);
         let head = append.records.last().map_or(end.head, |record| record.hash);
+        let marks = append.records.iter().filter_map(Mark::of).collect();
         let count = append.after + append.records.len() as u64;
         append.session = begun.session.as_ref().map(|make| Box::new(make(&begun.now)));
         let claim = if begun.claim == Claim::Keep && end.holds { Claim::Hold } else { begun.claim };
         (append.claim, append.durability) = (claim, begun.durability);
         append.checkpoint = self.seal.as_ref().filter(|_| begun.seal).map(|seal| seal.close(self.debate, count, head));
         let runs = end.holds || begun.claim == Claim::Take;
-        (writing::write(self.store.clone(), self.clock.clone(), append, runs), count, head)
+        Written { doing: writing::write(self.store.clone(), self.clock.clone(), append, runs), count, head, marks }
     }
 
-    fn written(&self, end: &mut End, count: u64, head: Hash) {
-        let Some(begun) = end.under_way.take() else { return };
+    fn written(&self, end: &mut End) {
+        let Some((begun, writing)) = end.under_way.take().and_then(|mut begun| begun.writing.take().map(|writing| (begun, writing))) else {
+            return;
+        };
+        let Written { count, head, marks, .. } = writing;
         if end.count == 0 {
             self.memory().created_at.clone_from(&begun.now);
         }
@@ -324,6 +359,13 @@ impl Journal {
         self.remember_steering(before, &begun.entries);
         self.grown.notify_waiters();
         self.ears.appended(self.debate, before, &begun.entries);
+        if end.holds {
+            for (entry, mark) in begun.entries.into_iter().zip(marks) {
+                end.window.push(entry, begun.now.clone(), mark);
+            }
+        } else {
+            end.window.begin(count, head);
+        }
     }
 
     /// Keeps an event for the next append: facts the format derives need no commit of their own.
@@ -361,38 +403,13 @@ impl Journal {
     }
 
     fn chain(&self, end: &End, entries: &[Entry], now: &Arc<str>) -> Append {
-        let mut append = Append::new(self.debate, end.count);
-        let (mut seq, mut head) = (end.count, end.head);
+        let mut append = Append::new(self.debate, end.count, end.head);
+        let mut head = end.head;
         append.records = Vec::with_capacity(entries.len());
-        for entry in entries {
-            seq += 1;
-            let record = Record::new(self.debate, seq, head, now.clone(), entry.place.clone(), &entry.event);
-            head = record.hash;
-            append.turns.extend(entry.turn_row(seq, now));
-            append.projections.extend(Projection::of(seq, now, &entry.place, &entry.event));
-            append.records.push(record);
+        for (entry, seq) in entries.iter().zip(end.count + 1..) {
+            head = entry.add_to(&mut append, seq, head, now, None);
         }
         append
-    }
-
-    async fn absorb_tail(&self, end: &mut End) -> Result<(), Halt> {
-        // Whoever only steers a debate may meet anything.
-        let runs = end.holds || end.under_way.as_ref().is_some_and(|begun| begun.claim == Claim::Take);
-        let minds_turns = runs && end.count > 0;
-        for record in writing::load(&*self.store, &*self.clock, self.debate, end.count, end.holds).await? {
-            // Steering may come from anywhere; turns only from whoever runs the debate.
-            if minds_turns && !record.kind.starts_with("human.") && !record.kind.starts_with("gate.") && record.kind != "event.redacted" {
-                return Err(Halt::TakenOver);
-            }
-            if record.prev != end.head || record.seq != end.count + 1 || !record.is_whole() {
-                return Err(Halt::Broken(format!("the journal is damaged at event {}; run `rebut audit verify`", record.seq)));
-            }
-            (end.count, end.head) = (record.seq, record.hash);
-            let event = record.event().map_err(|error| Halt::Broken(format!("event {} cannot be read: {error}", record.seq)))?;
-            self.memory().absorb(&record, event);
-        }
-        self.grown.notify_waiters();
-        Ok(())
     }
 
     fn remember_steering(&self, before: u64, appended: &[Entry]) {

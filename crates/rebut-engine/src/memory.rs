@@ -3,7 +3,7 @@
 use crate::{
     DebateId,
     projection::{CodeRow, Made, OfTurn, Projection, Tables, TurnList, TurnLists},
-    record::Record,
+    record::{Hash, Record},
     seal::Checkpoint,
     store::{Append, Changed, Claim, Filter, Head, Pick, Picked, Session, Store, StoreError, TurnRow},
     visits::{Visit, Visits},
@@ -56,7 +56,9 @@ impl MemoryStore {
 impl Kept {
     fn check(&self, append: &Append) -> Result<(), StoreError> {
         let count = self.appended.iter().map(Vec::len).sum::<usize>() as u64;
-        if count == append.after { Ok(()) } else { Err(StoreError::Conflict { debate: append.debate, count }) }
+        let head = self.appended.iter().rev().find_map(|part| part.last()).map_or(Hash::default(), |last| last.hash);
+        let fits = (count, head) == (append.after, append.prev);
+        if fits { Ok(()) } else { Err(StoreError::Conflict { debate: append.debate, count, head }) }
     }
 
     fn pick(&self, pick: &Pick) -> Picked {
@@ -71,7 +73,7 @@ impl Kept {
         if pick.from_end {
             records.reverse();
         }
-        Picked { records, head: all().next_back().map(|last| Head { seq: last.seq, ts: last.ts.clone() }) }
+        Picked { records, head: all().next_back().map(|last| Head { seq: last.seq, ts: last.ts.clone(), hash: last.hash }) }
     }
 
     fn apply(&mut self, append: Append) {

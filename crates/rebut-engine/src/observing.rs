@@ -13,4 +13,10 @@ pub trait Observer: Send + Sync + 'static {
 
     /// A debate is not run here any more, and no event of this desk says so: another process took it over, or its journal cannot be written.
     fn halted(&self, _debate: DebateId, _why: &DeskError) {}
+
+    /// The database had lost the last events of a debate that runs here, and so many were written again.
+    fn restored(&self, _debate: DebateId, _events: u64) {}
+
+    /// An append is tried again and again, ever more slowly; told once, not for every try.
+    fn stalled(&self, _debate: DebateId, _why: &str) {}
 }

@@ -134,8 +134,21 @@ pub struct Place {
 impl Record {
     /// Chains a new event behind `prev`.
     pub fn new(debate: DebateId, seq: u64, prev: Hash, ts: Arc<str>, place: Place, event: &Event) -> Self {
+        Self::salted(debate, seq, prev, ts, place, event, None)
+    }
+
+    /// The same with the salt it had before: then it is the same record again. Without one it gets a fresh one.
+    pub(crate) fn salted(
+        debate: DebateId,
+        seq: u64,
+        prev: Hash,
+        ts: Arc<str>,
+        place: Place,
+        event: &Event,
+        salt: Option<[u8; 16]>,
+    ) -> Self {
         let data = event.to_data();
-        let salt = Some(fresh_salt());
+        let salt = Some(salt.unwrap_or_else(fresh_salt));
         let mut record = Self {
             debate,
             seq,

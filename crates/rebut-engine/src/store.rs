@@ -6,7 +6,7 @@ use crate::{
     model::{Finish, Usage},
     outbox::is_told,
     projection::{Projection, Tables},
-    record::Record,
+    record::{Hash, Record},
     seal::Checkpoint,
 };
 use serde::{Deserialize, Serialize};
@@ -125,6 +125,8 @@ pub struct Head {
     pub seq: u64,
     /// When it was written.
     pub ts: Arc<str>,
+    /// Its hash.
+    pub hash: Hash,
 }
 
 /// One transaction on one debate.
@@ -134,6 +136,8 @@ pub struct Append {
     pub debate: DebateId,
     /// How many records the journal must have before; otherwise [`StoreError::Conflict`].
     pub after: u64,
+    /// The hash that the last of them must have, zero where there is none; otherwise [`StoreError::Conflict`].
+    pub prev: Hash,
     /// The new records, numbered `after + 1 …`.
     pub records: Vec<Record>,
     /// The signed end of the journal, if it is closed here.
@@ -153,11 +157,12 @@ pub struct Append {
 }
 
 impl Append {
-    /// An append of nothing yet.
-    pub fn new(debate: DebateId, after: u64) -> Self {
+    /// An append of nothing yet, behind the record of that number and hash.
+    pub fn new(debate: DebateId, after: u64, prev: Hash) -> Self {
         Self {
             debate,
             after,
+            prev,
             records: Vec::new(),
             checkpoint: None,
             session: None,
@@ -167,6 +172,21 @@ impl Append {
             claim: Claim::Keep,
             is_news: true,
         }
+    }
+
+    /// What is wrong with its records, if they do not follow each other from its predecessor on.
+    pub fn misfit(&self) -> Option<String> {
+        let (debate, mut prev) = (self.debate, self.prev);
+        for (record, expected) in self.records.iter().zip(self.after + 1..) {
+            if record.seq != expected || record.debate != debate {
+                return Some(format!("record {} of {} was sent as number {expected} of {debate}", record.seq, record.debate));
+            }
+            if record.prev != prev {
+                return Some(format!("record {expected} of {debate} does not follow the one before it"));
+            }
+            prev = record.hash;
+        }
+        None
     }
 
     /// The records that somebody may want word of.
@@ -369,13 +389,15 @@ impl TurnRow {
 /// Why the store did not do it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// Somebody else appended first.
-    #[error("the journal of {debate} has {count} events, not the number expected")]
+    /// The journal does not end where the append was to begin: somebody else appended first, or the database went back.
+    #[error("the journal of {debate} ends at event {count}, and not where more was to be added")]
     Conflict {
         /// Which debate.
         debate: DebateId,
         /// How many events there are.
         count: u64,
+        /// The hash of the last of them; zero where there is none.
+        head: Hash,
     },
     /// Another living process runs the debate.
     #[error("debate {debate} is being run by {by}")]

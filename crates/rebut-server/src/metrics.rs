@@ -1,6 +1,12 @@
 //! What a server counts since it started, as Prometheus text.
 
-use rebut_engine::{DebateId, event::Event, observing::Observer, record::Place};
+use rebut_engine::{
+    DebateId,
+    error::{DeskError, Halt},
+    event::Event,
+    observing::Observer,
+    record::Place,
+};
 use std::{
     collections::BTreeMap,
     fmt::Write,
@@ -16,6 +22,8 @@ pub struct Metrics {
     requests: Mutex<BTreeMap<(&'static str, u16), u64>>,
     ended: Mutex<BTreeMap<&'static str, u64>>,
     sent: Mutex<BTreeMap<&'static str, u64>>,
+    halted: Mutex<BTreeMap<&'static str, u64>>,
+    restored: AtomicU64,
     started: AtomicU64,
     turns: AtomicU64,
     failed: AtomicU64,
@@ -59,6 +67,9 @@ impl Metrics {
         family(&mut text, "rebut_debates_started_total", "counter", "Debates begun or gone on with here.", of(&self.started));
         let ended = lock(&self.ended).iter().map(|(how, count)| (format!("{{ending=\"{how}\"}}"), count.to_string())).collect();
         family(&mut text, "rebut_debates_ended_total", "counter", "Debates that ended or were paused here.", ended);
+        let halted = lock(&self.halted).iter().map(|(why, count)| (format!("{{reason=\"{why}\"}}"), count.to_string())).collect();
+        family(&mut text, "rebut_debates_halted_total", "counter", "Debates no longer run here, with no event that says so.", halted);
+        family(&mut text, "rebut_events_restored_total", "counter", "Events written again that the database had lost.", of(&self.restored));
         family(&mut text, "rebut_turns_total", "counter", "Answers of models.", of(&self.turns));
         family(&mut text, "rebut_turns_failed_total", "counter", "Attempts that brought no answer.", of(&self.failed));
         let tokens = [("input", &self.input_tokens), ("output", &self.output_tokens)];
@@ -100,6 +111,21 @@ impl Observer for Metrics {
             Event::DebateCompleted(outcome) => *lock(&self.ended).entry(outcome.outcome.as_str()).or_default() += 1,
             _ => {}
         }
+    }
+
+    fn halted(&self, _: DebateId, why: &DeskError) {
+        let reason = match why {
+            DeskError::Halted(Halt::TakenOver) => "taken_over",
+            DeskError::Halted(Halt::WentBack { .. }) => "database_went_back",
+            DeskError::Halted(Halt::Crashed(_)) => "crashed",
+            DeskError::Halted(Halt::Store(_)) | DeskError::Store(_) => "storage",
+            _ => "other",
+        };
+        *lock(&self.halted).entry(reason).or_default() += 1;
+    }
+
+    fn restored(&self, _: DebateId, events: u64) {
+        self.restored.fetch_add(events, Ordering::Relaxed);
     }
 }
 

@@ -99,8 +99,11 @@ fn journal(appends: usize, records: usize, durability: Durability) -> Vec<Append
         prev = record.hash;
         record
     };
-    let mut append =
-        |at: usize| Append { records: (0..records).map(|_| next()).collect(), durability, ..Append::new(debate, (at * records) as u64) };
+    let mut append = |at: usize| {
+        let records: Vec<Record> = (0..records).map(|_| next()).collect();
+        let (after, before) = (at * records.len(), records.first().map_or(Hash::default(), |first| first.prev));
+        Append { records, durability, ..Append::new(debate, after as u64, before) }
+    };
     (0..appends).map(&mut append).collect()
 }
 

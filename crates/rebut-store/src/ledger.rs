@@ -6,14 +6,14 @@ use crate::{
 };
 use rebut_engine::{
     DebateId,
-    record::Record,
+    record::{Hash, Record},
     store::{Append, Claim, Durability, StoreError},
 };
 use rusqlite::Connection;
 use std::{collections::HashMap, path::Path};
 
-/// Debates whose length is remembered.
-const COUNTS: usize = 65_536;
+/// Debates whose end is remembered.
+const ENDS: usize = 65_536;
 
 /// One change of the database.
 pub(crate) enum Work {
@@ -41,6 +41,7 @@ impl Work {
 }
 
 /// What the writing thread of a file is given.
+#[allow(clippy::large_enum_variant, reason = "nearly every step is the large one")]
 pub(crate) enum Step {
     /// Something with a journal.
     Work(Work),
@@ -106,8 +107,8 @@ pub(crate) struct Ledger {
     /// Transactions are begun and committed by the owner.
     pub(crate) connection: Connection,
     claims: Claims,
-    /// Lengths of journals as of the database's version `version`.
-    counts: HashMap<DebateId, u64>,
+    /// Where journals end, by number and hash, as of the database's version `version`.
+    ends: HashMap<DebateId, (u64, Hash)>,
     version: Option<i64>,
     /// First and last number of the events of this transaction.
     written: Option<(i64, i64)>,
@@ -116,7 +117,7 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// The ledger in the database at `path`.
     pub(crate) fn new(connection: Connection, path: &Path) -> Self {
-        Self { connection, claims: Claims::new(path), counts: HashMap::new(), version: None, written: None }
+        Self { connection, claims: Claims::new(path), ends: HashMap::new(), version: None, written: None }
     }
 
     /// First and last number in the file of the events of the last transaction.
@@ -126,16 +127,16 @@ impl Ledger {
 
     /// To be called when a transaction was rolled back.
     pub(crate) fn forget(&mut self) {
-        self.counts.clear();
+        self.ends.clear();
     }
 
     /// Does all steps; those that are refused leave nothing behind. Any other trouble must end the transaction.
     pub(crate) fn apply_all(&mut self, steps: &[Step]) -> Result<Vec<Result<(), StoreError>>, Trouble> {
         self.written = None;
         let version = Some(rows::data_version(&self.connection)?);
-        if self.version != version || self.counts.len() > COUNTS {
+        if self.version != version || self.ends.len() > ENDS {
             // Another process committed: what we knew may be wrong.
-            self.counts.clear();
+            self.ends.clear();
             self.version = version;
         }
         let mut results = Vec::with_capacity(steps.len());
@@ -159,7 +160,7 @@ impl Ledger {
                 self.write_append(append)
             }
             Work::Redact(tombstone, append) => {
-                if self.count(append.debate)? == 0 {
+                if self.end(append.debate)?.0 == 0 {
                     return Err(Trouble::Refused(StoreError::NotFound(append.debate.to_string())));
                 }
                 self.check(append)?;
@@ -170,7 +171,7 @@ impl Ledger {
                 self.write_append(append)
             }
             Work::Remove(debate) => {
-                self.counts.remove(debate);
+                self.ends.remove(debate);
                 let found = rows::remove(&self.connection, *debate)?;
                 if found { Ok(()) } else { Err(Trouble::Refused(StoreError::NotFound(debate.to_string()))) }
             }
@@ -180,30 +181,28 @@ impl Ledger {
     /// Everything that can refuse an append, before anything of it is written.
     fn check(&mut self, append: &Append) -> Result<(), Trouble> {
         let debate = append.debate;
-        let mut expected = append.after;
-        for record in &append.records {
-            expected += 1;
-            if record.seq != expected || record.debate != debate {
-                let error = format!("record {} of {} was sent as number {expected} of {debate}", record.seq, record.debate);
-                return Err(Trouble::Refused(StoreError::Failed(error)));
-            }
+        if let Some(error) = append.misfit() {
+            return Err(Trouble::Refused(StoreError::Failed(error)));
         }
-        if append.claim == Claim::Take
+        if matches!(append.claim, Claim::Take | Claim::Release)
             && let Some(by) = self.claims.held_by(&self.connection, debate.as_bytes())?
         {
-            return Err(Trouble::Refused(StoreError::Held { debate, by }));
+            // The end of a debate is written by whoever runs it, as everything before.
+            let held = append.claim == Claim::Take;
+            return Err(Trouble::Refused(if held { StoreError::Held { debate, by } } else { StoreError::Lost { debate, by } }));
         }
-        let count = self.count(debate)?;
-        if count == append.after { Ok(()) } else { Err(Trouble::Refused(StoreError::Conflict { debate, count })) }
+        let (count, head) = self.end(debate)?;
+        let fits = (count, head) == (append.after, append.prev);
+        if fits { Ok(()) } else { Err(Trouble::Refused(StoreError::Conflict { debate, count, head })) }
     }
 
-    fn count(&mut self, debate: DebateId) -> rusqlite::Result<u64> {
-        if let Some(count) = self.counts.get(&debate) {
-            return Ok(*count);
+    fn end(&mut self, debate: DebateId) -> rusqlite::Result<(u64, Hash)> {
+        if let Some(end) = self.ends.get(&debate) {
+            return Ok(*end);
         }
-        let count = rows::event_count(&self.connection, debate)?;
-        self.counts.insert(debate, count);
-        Ok(count)
+        let end = rows::end_of(&self.connection, debate)?;
+        self.ends.insert(debate, end);
+        Ok(end)
     }
 
     fn write_append(&mut self, append: &Append) -> Result<(), Trouble> {
@@ -211,12 +210,12 @@ impl Ledger {
         for record in &append.records {
             rows::insert_event(connection, record)?;
         }
-        if !append.records.is_empty() {
+        if let Some(head) = append.records.last() {
             let (added, last) = (append.records.len(), connection.last_insert_rowid());
             // The write lock is ours, so the numbers follow each other.
             let first = last + 1 - added as i64;
             self.written = Some((self.written.map_or(first, |written| written.0), last));
-            self.counts.insert(append.debate, append.after + added as u64);
+            self.ends.insert(append.debate, (head.seq, head.hash));
         }
         if let Some(checkpoint) = &append.checkpoint {
             rows::insert_checkpoint(connection, append.debate, checkpoint)?;

@@ -53,8 +53,8 @@ pub(crate) fn page(connection: &Connection, debate: DebateId, after: u64, most: 
 pub(crate) fn pick(connection: &Connection, debate: DebateId, pick: &Pick) -> rusqlite::Result<Result<Picked, Bad>> {
     // Only reads, and both from what is committed now; when it is dropped, it is over.
     let moment = connection.unchecked_transaction()?;
-    let mut statement = moment.prepare_cached("SELECT seq, ts FROM events WHERE debate_id = ?1 ORDER BY seq DESC LIMIT 1")?;
-    let read_head = |row: &Row<'_>| Ok(Head { seq: count(row, 0)?, ts: row.get(1)? });
+    let mut statement = moment.prepare_cached("SELECT seq, ts, hash FROM events WHERE debate_id = ?1 ORDER BY seq DESC LIMIT 1")?;
+    let read_head = |row: &Row<'_>| Ok(Head { seq: count(row, 0)?, ts: row.get(1)?, hash: Hash(row.get(2)?) });
     let head = match collect(statement.query([debate.as_bytes()])?, read_head)? {
         Ok(mut head) => head.pop(),
         Err(bad) => return Ok(Err(bad)),
@@ -108,10 +108,16 @@ fn collect<T>(mut rows: Rows<'_>, read: impl Fn(&Row<'_>) -> rusqlite::Result<T>
     Ok(Ok(all))
 }
 
-/// How many events a debate has.
-pub(crate) fn event_count(connection: &Connection, debate: DebateId) -> rusqlite::Result<u64> {
-    let mut statement = connection.prepare_cached("SELECT coalesce(max(seq), 0) FROM events WHERE debate_id = ?1")?;
-    statement.query_row([debate.as_bytes()], |row| count(row, 0))
+/// Where a debate's journal ends: the number of its last event and that one's hash; zero where there is none.
+pub(crate) fn end_of(connection: &Connection, debate: DebateId) -> rusqlite::Result<(u64, Hash)> {
+    let mut statement = connection.prepare_cached("SELECT seq, hash FROM events WHERE debate_id = ?1 ORDER BY seq DESC LIMIT 1")?;
+    let end = statement.query_row([debate.as_bytes()], |row| Ok((count(row, 0)?, head(row.get_ref(1)?.as_bytes().unwrap_or_default()))));
+    Ok(end.optional()?.unwrap_or_default())
+}
+
+/// The hash in those bytes. Bytes that are none get one that no record follows: a damaged journal can be removed, and not be added to.
+pub(crate) fn head(bytes: &[u8]) -> Hash {
+    bytes.try_into().map_or_else(|_| Hash::of(bytes), Hash)
 }
 
 /// The number in the file of the event written last, even if it was removed since.

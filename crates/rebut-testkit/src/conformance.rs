@@ -36,6 +36,7 @@ macro_rules! checks {
 checks! {
     comes_back_byte_for_byte,
     conflict_leaves_nothing_behind,
+    an_append_names_its_predecessor,
     loads_after_a_number,
     gives_a_page,
     picks_what_fits,
@@ -81,8 +82,20 @@ pub fn more_records(debate: DebateId, before: &[Record], count: usize, text: &st
 
 /// An append of `records`, nothing else.
 pub fn append_of(debate: DebateId, records: &[Record]) -> Append {
-    let after = records.first().map_or(0, |first| first.seq - 1);
-    Append { records: records.to_vec(), ..Append::new(debate, after) }
+    let (after, prev) = records.first().map_or_else(Default::default, |first| (first.seq - 1, first.prev));
+    Append { records: records.to_vec(), ..Append::new(debate, after, prev) }
+}
+
+/// An append of nothing behind these records.
+pub fn behind(debate: DebateId, records: &[Record]) -> Append {
+    let (after, prev) = records.last().map_or_else(Default::default, |last| (last.seq, last.hash));
+    Append::new(debate, after, prev)
+}
+
+/// What an append is told that does not fit a journal of these records.
+pub fn conflict(debate: DebateId, records: &[Record]) -> StoreError {
+    let Append { after: count, prev: head, .. } = behind(debate, records);
+    StoreError::Conflict { debate, count, head }
 }
 
 /// A session that differs from others in every field that tells them apart.
@@ -159,23 +172,58 @@ async fn conflict_leaves_nothing_behind(store: Arc<dyn Store>) {
     let records = more_records(debate, &[], 3, "first");
     store.append(append_of(debate, &records)).await.expect("append");
     let late = more_records(debate, &records, 2, "late");
-    for (after, count) in [(0, 3), (2, 3), (4, 3), (99, 3)] {
+    for after in [0, 2, 4, 99] {
         let refused = Append {
-            after,
             records: late.iter().enumerate().map(|(i, record)| Record { seq: after + 1 + i as u64, ..record.clone() }).collect(),
             session: Some(Box::new(session_of(debate, "2026", Status::Failed))),
             checkpoint: Some(checkpoint_of(debate, 5)),
             turns: vec![turn_of(after + 1, "late")],
             claim: Claim::Take,
-            ..Append::new(debate, after)
+            ..Append::new(debate, after, late[0].prev)
         };
-        assert_eq!(store.append(refused).await, Err(StoreError::Conflict { debate, count }), "after {after}");
+        assert_eq!(store.append(refused).await, Err(conflict(debate, &records)), "after {after}");
     }
     assert_eq!(loaded(&store, debate, 0).await, records);
     assert_eq!(store.checkpoints(debate).await, Ok(vec![]));
     assert_eq!(store.sessions(&Filter::default()).await, Ok(vec![]));
     store.append(append_of(debate, &late)).await.expect("the right number goes on");
     assert_eq!(loaded(&store, debate, 3).await, late);
+}
+
+/// A journal of the same length is not the same journal: one database went back, and somebody else wrote there.
+async fn an_append_names_its_predecessor(store: Arc<dyn Store>) {
+    let debate = DebateId::new();
+    let records = more_records(debate, &[], 3, "there");
+    let elsewhere = more_records(debate, &records[..1], 2, "elsewhere");
+    store.append(append_of(debate, &records)).await.expect("append");
+    let refused = Err(conflict(debate, &records));
+    let full = |append: Append| Append {
+        session: Some(Box::new(session_of(debate, "2026", Status::Failed))),
+        checkpoint: Some(checkpoint_of(debate, 4)),
+        turns: vec![turn_of(4, "elsewhere")],
+        claim: Claim::Take,
+        ..append
+    };
+    let more = more_records(debate, &elsewhere, 1, "elsewhere");
+    for append in [append_of(debate, &more), behind(debate, &elsewhere), Append::new(debate, 3, Hash::default())] {
+        for durability in [Durability::Process, Durability::Power] {
+            assert_eq!(store.append(full(Append { durability, ..append.clone() })).await, refused);
+        }
+        assert_eq!(store.redact(records[0].tombstone(), full(append)).await, refused, "a redaction is an append too");
+    }
+    let begins = Append::new(DebateId::new(), 0, records[0].hash);
+    let nothing = StoreError::Conflict { debate: begins.debate, count: 0, head: Hash::default() };
+    assert_eq!(store.append(begins).await, Err(nothing), "before the first there is nothing");
+    assert_eq!((loaded(&store, debate, 0).await, store.runner(debate).await), (records.clone(), Ok(None)));
+    assert_eq!((store.sessions(&Filter::default()).await, store.checkpoints(debate).await), (Ok(vec![]), Ok(vec![])));
+    let more = more_records(debate, &records, 1, "there");
+    store.append(append_of(debate, &more)).await.expect("the right one goes on");
+    // As one batch, where stores keep many: each append follows the one before.
+    let (first, other) = (more_records(debate, &more, 1, "first"), more_records(debate, &more, 1, "other"));
+    let (last, wrong) = (more_records(debate, &first, 1, "last"), more_records(debate, &other, 1, "wrong"));
+    let appends = [append_of(debate, &first), append_of(debate, &wrong), append_of(debate, &last)];
+    let written = join_all(appends.map(|append| store.append(append))).await;
+    assert_eq!(written, [Ok(()), Err(conflict(debate, &first)), Ok(())]);
 }
 
 async fn loads_after_a_number(store: Arc<dyn Store>) {
@@ -200,12 +248,13 @@ async fn keeps_checkpoints_in_order(store: Arc<dyn Store>) {
     for count in [1, 2, 3] {
         let records = more_records(debate, &written, 1, "more");
         // A checkpoint of the same place twice is two checkpoints.
-        for (records, after) in [(records.clone(), count - 1), (Vec::new(), count)] {
+        let more = Append { records: records.clone(), ..behind(debate, &written) };
+        written.extend(records);
+        for append in [more, behind(debate, &written)] {
             let checkpoint = Some(checkpoint_of(debate, count));
-            store.append(Append { records, checkpoint, ..Append::new(debate, after) }).await.expect("append");
+            store.append(Append { checkpoint, ..append }).await.expect("append");
             expected.push(checkpoint_of(debate, count));
         }
-        written.extend(records);
     }
     let checkpoints = store.checkpoints(debate).await.expect("checkpoints");
     assert_eq!(checkpoints, expected);
@@ -214,8 +263,8 @@ async fn keeps_checkpoints_in_order(store: Arc<dyn Store>) {
 }
 
 async fn put(store: &Arc<dyn Store>, session: &Session) {
-    let count = loaded(store, session.id, 0).await.len() as u64;
-    let append = Append { session: Some(Box::new(session.clone())), ..Append::new(session.id, count) };
+    let there = loaded(store, session.id, 0).await;
+    let append = Append { session: Some(Box::new(session.clone())), ..behind(session.id, &there) };
     store.append(append).await.expect("append");
 }
 
@@ -331,8 +380,8 @@ async fn redaction_is_all_or_nothing(store: Arc<dyn Store>) {
     let records = more_records(debate, &[], 2, "kept");
     store.append(append_of(debate, &records)).await.expect("append");
     let late = more_records(debate, &records[..1], 1, "report");
-    let conflict = store.redact(records[0].tombstone(), append_of(debate, &late)).await;
-    assert_eq!(conflict, Err(StoreError::Conflict { debate, count: 2 }));
+    let refused = store.redact(records[0].tombstone(), append_of(debate, &late)).await;
+    assert_eq!(refused, Err(conflict(debate, &records)));
     let report = more_records(debate, &records, 1, "report");
     let nowhere = Record { seq: 9, ..records[0].tombstone() };
     assert!(matches!(store.redact(nowhere, append_of(debate, &report)).await, Err(StoreError::NotFound(_))));

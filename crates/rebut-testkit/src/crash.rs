@@ -28,7 +28,7 @@ pub async fn cut_after_every_event(case: &Case) {
     let records = whole.load(id, 0).await.expect("memory can be read");
     for cut in 1..records.len() {
         let part = MemoryStore::new();
-        let mut append = Append::new(id, 0);
+        let mut append = Append::new(id, 0, Hash::default());
         append.records = records[..cut].to_vec();
         part.append(append).await.expect("memory can be written");
         let resumed = resume(case, Arc::new(part), id).await.unwrap_or_else(|error| panic!("{} cut after event {cut}: {error}", case.name));
@@ -75,7 +75,8 @@ pub async fn crash_at_every_append(case: &Case) {
     }
 }
 
-async fn resume(case: &Case, store: Arc<dyn Store>, id: DebateId) -> Result<Ran, String> {
+/// Goes on with a debate of a case, with a fresh script.
+pub(crate) async fn resume(case: &Case, store: Arc<dyn Store>, id: DebateId) -> Result<Ran, String> {
     let (model, sandbox) = (case.model(), case.sandbox());
     let desk = case.desk_with(store, model.clone(), sandbox.clone());
     let running = desk.resume(id).await.map_err(|error| error.to_string())?;

@@ -15,12 +15,14 @@ use std::sync::{
 
 type OnAppend = dyn Fn(Arc<dyn Store>, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync;
 type OnLoad = dyn Fn() -> Result<(), StoreError> + Send + Sync;
+type Current = dyn Fn() -> Arc<dyn Store> + Send + Sync;
 
 /// A store whose appends go through a function, whose reads may be refused by another, and which counts the records it gives.
 pub struct Interposed {
     store: Arc<dyn Store>,
     on_append: Box<OnAppend>,
     on_load: Option<Box<OnLoad>>,
+    current: Option<Box<Current>>,
     given: AtomicUsize,
 }
 
@@ -35,7 +37,21 @@ impl Interposed {
         store: impl Store,
         on_append: impl Fn(Arc<dyn Store>, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,
     ) -> Self {
-        Self { store: Arc::new(store), on_append: Box::new(on_append), on_load: None, given: AtomicUsize::new(0) }
+        Self::over(Arc::new(store), on_append)
+    }
+
+    /// The same for a store that others use too.
+    pub fn over(
+        store: Arc<dyn Store>,
+        on_append: impl Fn(Arc<dyn Store>, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { store, on_append: Box::new(on_append), on_load: None, current: None, given: AtomicUsize::new(0) }
+    }
+
+    /// The same; everything but appends is asked of the store that `current` gives at that moment.
+    #[must_use]
+    pub fn reading(self, current: impl Fn() -> Arc<dyn Store> + Send + Sync + 'static) -> Self {
+        Self { current: Some(Box::new(current)), ..self }
     }
 
     /// The same; `on_load` is asked before each reading, and users are warned that the store may be unreachable.
@@ -47,6 +63,10 @@ impl Interposed {
     /// How many records were read from it since this was asked last.
     pub fn given(&self) -> usize {
         self.given.swap(0, Ordering::SeqCst)
+    }
+
+    fn store(&self) -> Arc<dyn Store> {
+        self.current.as_ref().map_or_else(|| self.store.clone(), |current| current())
     }
 
     fn may_read(&self) -> Result<(), StoreError> {
@@ -66,48 +86,48 @@ impl Store for Interposed {
 
     async fn page(&self, debate: DebateId, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
         self.may_read()?;
-        let records = self.store.page(debate, after, most).await?;
+        let records = self.store().page(debate, after, most).await?;
         self.count(&records);
         Ok(records)
     }
 
     async fn pick(&self, debate: DebateId, pick: &Pick) -> Result<Picked, StoreError> {
         self.may_read()?;
-        let picked = self.store.pick(debate, pick).await?;
+        let picked = self.store().pick(debate, pick).await?;
         self.count(&picked.records);
         Ok(picked)
     }
 
     async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {
-        self.store.checkpoints(debate).await
+        self.store().checkpoints(debate).await
     }
 
     async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
-        self.store.sessions(filter).await
+        self.store().sessions(filter).await
     }
 
     async fn tables(&self, debate: DebateId) -> Result<Tables, StoreError> {
-        self.store.tables(debate).await
+        self.store().tables(debate).await
     }
 
     async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {
-        self.store.redact(tombstone, append).await
+        self.store().redact(tombstone, append).await
     }
 
     async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
-        self.store.remove(debate).await
+        self.store().remove(debate).await
     }
 
     async fn is_removed(&self, debate: DebateId) -> Result<bool, StoreError> {
-        self.store.is_removed(debate).await
+        self.store().is_removed(debate).await
     }
 
     async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
-        self.store.runner(debate).await
+        self.store().runner(debate).await
     }
 
     async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
-        self.store.changed_elsewhere().await
+        self.store().changed_elsewhere().await
     }
 
     fn may_be_unreachable(&self) -> bool {

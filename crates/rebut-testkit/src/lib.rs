@@ -6,6 +6,7 @@ pub mod catcher;
 pub mod clock;
 pub mod conformance;
 pub mod crash;
+pub mod going_back;
 pub mod interposed;
 pub mod model_server;
 pub mod openai_server;

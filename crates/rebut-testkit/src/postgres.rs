@@ -73,16 +73,64 @@ impl Cluster {
     }
 
     fn make(port: Option<u16>) -> Self {
+        let cluster = Self::prepare(port);
+        let args = ["-D", "data", "-U", "postgres", "-A", "trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"];
+        let made = cluster.command("initdb").args(args).output().expect("initdb starts");
+        assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+        cluster
+    }
+
+    /// A standby of this server, which follows what that writes and can be read. It waits until it has what is there.
+    pub fn standby(&self) -> Self {
+        let standby = Self::prepare(None);
+        let primary = self.folder.path();
+        let args = ["-D", "data", "-R", "-X", "stream", "-c", "fast", "--no-sync", "-U", "postgres", "-h"];
+        let made = standby.command("pg_basebackup").args(args).arg(primary).output().expect("pg_basebackup starts");
+        assert!(made.status.success(), "pg_basebackup: {}", String::from_utf8_lossy(&made.stderr));
+        standby.run();
+        standby.follow(self);
+        standby
+    }
+
+    /// Waits until a standby has everything that its primary wrote so far.
+    pub fn follow(&self, primary: &Self) {
+        let written = primary.ask("postgres", "SELECT pg_current_wal_insert_lsn()");
+        // Each look takes a process of its own.
+        while self.ask("postgres", &format!("SELECT coalesce(pg_last_wal_replay_lsn() >= '{written}', false)")) != "t" {}
+    }
+
+    /// Makes a standby blind for what its primary writes from now on, as a broken network would.
+    pub fn cut_off(&self) {
+        self.ask("postgres", "ALTER SYSTEM SET primary_conninfo = ''");
+        self.ask("postgres", "SELECT pg_reload_conf()");
+        while self.ask("postgres", "SELECT count(*) FROM pg_stat_wal_receiver") != "0" {}
+    }
+
+    /// Makes a standby the primary.
+    pub fn promote(&self) {
+        let promoted = self.command("pg_ctl").args(["-D", "data", "-w", "promote"]).output().expect("pg_ctl starts");
+        assert!(promoted.status.success(), "pg_ctl promote: {}", String::from_utf8_lossy(&promoted.stdout));
+    }
+
+    /// The URL of the same database at whichever of the two servers can be written to.
+    pub fn or(&self, database: &str, standby: &Self) -> String {
+        let name = database.rsplit('/').next().unwrap_or(database);
+        format!("postgres://postgres:{PASSWORD}@{},{}/{name}?target_session_attrs=read-write", self.host(), standby.host())
+    }
+
+    /// Its socket's folder, as a URL has it.
+    fn host(&self) -> String {
+        self.folder.path().to_str().expect("a path in UTF-8").replace('/', "%2F")
+    }
+
+    /// A folder for its files.
+    fn prepare(port: Option<u16>) -> Self {
         let folder = tempfile::Builder::new().prefix("pg").tempdir().expect("a folder");
         let owner = rustix::process::getuid().is_root().then(owner);
         if let Some(owner) = owner {
             chown(folder.path(), Some(owner.user), Some(owner.group)).expect("the folder can be given away");
         }
-        let cluster = Self { server: Mutex::new(None), databases: AtomicU32::new(0), programs: programs(), owner, port, folder };
-        let args = ["-D", "data", "-U", "postgres", "-A", "trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"];
-        let made = cluster.command("initdb").args(args).output().expect("initdb starts");
-        assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
-        cluster
+        Self { server: Mutex::new(None), databases: AtomicU32::new(0), programs: programs(), owner, port, folder }
     }
 
     /// The URL of a new, empty database.
@@ -94,13 +142,12 @@ impl Cluster {
     pub fn database_with(&self, options: &str) -> String {
         let name = format!("debates{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.ask("postgres", &format!("CREATE DATABASE {name} {options}"));
-        let host = self.folder.path().to_str().expect("a path in UTF-8").replace('/', "%2F");
-        format!("postgres://postgres:{PASSWORD}@{host}:{}/{name}", self.port.unwrap_or(5432))
+        format!("postgres://postgres:{PASSWORD}@{}:{}/{name}", self.host(), self.port.unwrap_or(5432))
     }
 
     /// What a stranger is told who asks a database (its URL or name) for one value. Anything that fails, fails the test.
     pub fn ask(&self, database: &str, sql: &str) -> String {
-        let name = database.rsplit('/').next().unwrap_or(database);
+        let name = database.rsplit('/').next().and_then(|name| name.split('?').next()).unwrap_or(database);
         let mut psql = Command::new(self.programs.join("psql"));
         psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", name, "-c", sql, "-h"]);
         let output = psql.arg(self.folder.path()).args(["-p", &self.port.unwrap_or(5432).to_string()]).output().expect("psql starts");
@@ -167,7 +214,7 @@ fn await_ready(said: ChildStderr) {
     let mut before = Vec::new();
     loop {
         match lines.next() {
-            Some(line) if line.contains("database system is ready to accept connections") => break,
+            Some(line) if line.contains("database system is ready to accept") => break,
             Some(line) => before.push(line),
             None => panic!("the server does not start:\n{}", before.join("\n")),
         }

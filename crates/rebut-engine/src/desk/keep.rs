@@ -150,7 +150,8 @@ impl Desk {
         ends.push((file.records.len() as u64, None));
         for (end, checkpoint) in ends {
             let (from, to) = (usize::try_from(after).unwrap_or(usize::MAX), usize::try_from(end.max(after)).unwrap_or(usize::MAX));
-            let mut append = Append::new(file.debate, after);
+            let prev = from.checked_sub(1).and_then(|last| file.records.get(last)).map_or(Hash::default(), |last| last.hash);
+            let mut append = Append::new(file.debate, after, prev);
             append.records = file.records.get(from..to).unwrap_or_default().to_vec();
             append.turns = turns.extract_if(.., |turn| turn.seq <= end).collect();
             append.projections = projections.extract_if(.., |left| left.seq <= end).collect();
@@ -201,7 +202,7 @@ impl Desk {
         let event = Event::EventRedacted(EventRedacted { reason: reason.to_owned(), by: by.to_owned(), ..kept });
         let now = format!("{:.3}", self.inner.clock.now()).into();
         let announced = Record::new(id, count + 1, head, now, Place::default(), &event);
-        let mut append = Append::new(id, count);
+        let mut append = Append::new(id, count, head);
         append.checkpoint = self.inner.seal.as_ref().map(|seal| seal.close(id, count + 1, announced.hash));
         if record.kind == "debate.completed" {
             // The session row repeats the outcome; it says what the journal still tells.
@@ -211,7 +212,7 @@ impl Desk {
         append.records = vec![announced];
         append.durability = Durability::Power;
         append.claim = Claim::Release;
-        self.take_over(id, count).await?;
+        self.take_over(id, count, head).await?;
         self.inner.store.redact(record.tombstone(), append).await?;
         Ok(still_quoting(record, &records))
     }
@@ -223,12 +224,12 @@ impl Desk {
             return Err(DeskError::WrongState(format!("debate {} is running; cancel it first", id.short())));
         }
         // A damaged journal can be removed too: its last number rather than how many there are, and what the store says where it cannot be read.
-        let count = match self.inner.store.pick(id, &Pick { most: Some(0), ..Pick::default() }).await {
-            Err(StoreError::Unreadable { .. }) => 0,
-            picked => picked?.head.map_or(0, |head| head.seq),
+        let (count, head) = match self.inner.store.pick(id, &Pick { most: Some(0), ..Pick::default() }).await {
+            Err(StoreError::Unreadable { .. }) => Default::default(),
+            picked => picked?.head.map_or_else(Default::default, |head| (head.seq, head.hash)),
         };
-        match self.take_over(id, count).await {
-            Err(DeskError::Store(StoreError::Conflict { count, .. })) => self.take_over(id, count).await?,
+        match self.take_over(id, count, head).await {
+            Err(DeskError::Store(StoreError::Conflict { count, head, .. })) => self.take_over(id, count, head).await?,
             taken => taken?,
         }
         self.inner.store.remove(id).await?;
@@ -237,8 +238,8 @@ impl Desk {
     }
 
     /// Claims a debate, so that neither another process is running it nor starts to. Refused where one does.
-    async fn take_over(&self, id: DebateId, count: u64) -> Result<(), DeskError> {
-        let mut append = Append::new(id, count);
+    async fn take_over(&self, id: DebateId, count: u64, head: Hash) -> Result<(), DeskError> {
+        let mut append = Append::new(id, count, head);
         append.claim = Claim::Take;
         Ok(self.inner.store.append(append).await?)
     }

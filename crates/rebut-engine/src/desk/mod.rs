@@ -19,7 +19,7 @@ use crate::{
     budget::Caps,
     clock::{Clock, SystemClock},
     debate::Steer,
-    error::DeskError,
+    error::{DeskError, Halt},
     event::Limits,
     formats::{FORMATS, Format},
     journal::Journal,
@@ -42,7 +42,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    sync::{Notify, watch as channel},
+    sync::{SetOnce, watch as channel},
     task::AbortHandle,
     time::Instant,
 };
@@ -81,8 +81,8 @@ struct Live {
     steer: Arc<channel::Sender<Steer>>,
     deltas: Deltas,
     task: Arc<OnceLock<AbortHandle>>,
-    /// Told when another process has taken it over.
-    lost: Arc<Notify>,
+    /// Why this process cannot go on with it, once that is known.
+    lost: Arc<SetOnce<Halt>>,
     ended: channel::Receiver<Option<Result<Arc<Outcome>, DeskError>>>,
 }
 

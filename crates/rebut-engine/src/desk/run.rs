@@ -29,7 +29,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    sync::{Notify, watch as channel},
+    sync::{SetOnce, watch as channel},
     time::Instant,
 };
 
@@ -277,7 +277,7 @@ impl Desk {
         let deltas = if self.inner.stream_deltas { Deltas::with_capacity(256) } else { Deltas::default() };
         let (end, ended) = channel::channel(None);
         let task: Arc<OnceLock<_>> = Arc::default();
-        let lost: Arc<Notify> = Arc::default();
+        let lost: Arc<SetOnce<Halt>> = Arc::default();
         let live = Live {
             journal: journal.clone(),
             steer: Arc::new(steer),
@@ -302,12 +302,15 @@ impl Desk {
                     Err(panic) => leaving.crashed(&journal, panic).await,
                 },
                 // Whatever it still waits for, nobody would take it.
-                () = lost.notified() => Err(DeskError::Halted(Halt::TakenOver)),
+                halt = lost.wait() => Err(DeskError::Halted(halt.clone())),
             };
             if let Err(why) = &result
                 && *why != DeskError::Halted(Halt::Paused)
             {
                 leaving.inner.ears.halted(id, why);
+            }
+            if let Err(DeskError::Halted(Halt::WentBack { .. })) = &result {
+                leaving.part().await;
             }
             drop(leaving);
             end.send_replace(Some(result));
@@ -499,7 +502,9 @@ pub(super) fn ending(debate: &Debate, result: Result<Outcome, Halt>) -> Result<O
         Err(Halt::Rejected { gate, by, reason }) => (Ending::Rejected, format!("gate {gate} rejected by {by}{}", because(&reason))),
         Err(Halt::Stopped(stop)) => return Ok(with_voices(debate, Outcome::stopped(stop, Vec::new()))),
         Err(Halt::Broken(problem)) => (Ending::Failed, problem),
-        Err(halt @ (Halt::Paused | Halt::Crashed(_) | Halt::TakenOver | Halt::TooLate(_) | Halt::Store(_))) => return Err(halt),
+        Err(halt @ (Halt::Paused | Halt::Crashed(_) | Halt::TakenOver | Halt::WentBack { .. } | Halt::TooLate(_) | Halt::Store(_))) => {
+            return Err(halt);
+        },
     };
     Ok(with_voices(debate, Outcome::without_result(ending, summary, Vec::new())))
 }

@@ -13,7 +13,7 @@ use crate::{
     journal::{Commit, Entry, Journal, Memory},
     outcome::{Ending, Outcome},
     record::{Hash, Place},
-    store::{Changed, Claim, Durability, Status, StoreError},
+    store::{Append, Changed, Claim, Durability, Status, StoreError},
     substitution::substitutions_in,
     view::{self, View},
 };
@@ -226,19 +226,47 @@ impl Desk {
         let commit = Commit { durability: Some(Durability::Power), ..commit };
         match journal.append(vec![Entry::new(Place::default(), event)], commit).await {
             Err(Halt::TooLate(what)) => Err(DeskError::TooLate { debate: journal.debate(), what }),
-            Err(Halt::TakenOver) => {
-                // Asked again, it is written behind what the other has.
+            Err(halt @ (Halt::TakenOver | Halt::WentBack { .. })) => {
+                // Asked again, it is written behind what is there.
                 if let Some(live) = self.inner.live().get(&journal.debate()) {
-                    live.lost.notify_one();
+                    live.lose(halt.clone());
                 }
-                Err(DeskError::Halted(Halt::TakenOver))
+                Err(DeskError::Halted(halt))
             }
             other => Ok(other.map(drop)?),
         }
     }
 
+    /// Gives up a debate wherever its journal ends.
+    pub(super) async fn release(&self, id: DebateId) -> Result<(), DeskError> {
+        let mut append =
+            Append { claim: Claim::Release, durability: Durability::Power, ..Append::new(id, 0, Hash::default()) };
+        loop {
+            match self.inner.store.append(append.clone()).await {
+                Err(StoreError::Conflict { count, head, .. }) if (count, head) != (append.after, append.prev) => {
+                    (append.after, append.prev) = (count, head);
+                }
+                other => return Ok(other?),
+            }
+        }
+    }
+
+    /// Ends a debate that nobody runs, if a person has cancelled it.
+    pub(super) async fn end_cancelled(&self, id: DebateId) -> Result<(), DeskError> {
+        let journal = self.inner.journal(id);
+        journal.catch_up().await?;
+        let cancelled = {
+            let memory = journal.memory();
+            memory.cancelled.clone().filter(|_| memory.outcome.is_none())
+        };
+        match cancelled {
+            Some(cancelled) => self.end_dead(id, &journal, &cancelled).await,
+            None => Ok(()),
+        }
+    }
+
     /// Ends a debate that nobody runs.
-    async fn end_dead(&self, id: DebateId, journal: &Journal, cancelled: &HumanCancelled) -> Result<(), DeskError> {
+    pub(super) async fn end_dead(&self, id: DebateId, journal: &Journal, cancelled: &HumanCancelled) -> Result<(), DeskError> {
         journal.append(Vec::new(), Commit { claim: Some(Claim::Take), ..Commit::default() }).await?;
         let mut view = self.view(id).await?;
         let ended = Outcome::without_result(Ending::Cancelled, format!("cancelled by {}", cancelled.by), Vec::new());
@@ -256,6 +284,12 @@ impl Desk {
 }
 
 impl Live {
+    /// Ends a run that cannot go on, whatever it waits for.
+    fn lose(&self, why: Halt) {
+        // Only the first reason counts.
+        let _ = self.lost.set(why);
+    }
+
     /// Tells a run what is wanted of it. The first word counts; who is told to leave while it was to pause makes that pause at once.
     pub(super) fn steer_to(&self, wanted: Steer) {
         self.steer.send_if_modified(|steer| {
@@ -282,7 +316,7 @@ async fn take_in(inner: &Inner, id: DebateId) {
         Ok(()) if live.journal.memory().cancelled.is_some() => drop(live.steer.send_replace(Steer::Cancel)),
         Ok(()) if live.journal.memory().pause_asked.is_some() => live.steer_to(Steer::Pause),
         // One that waits for a person would not notice for days, and what people say here would be written by nobody.
-        Err(Halt::TakenOver) => live.lost.notify_one(),
+        Err(halt @ (Halt::TakenOver | Halt::WentBack { .. })) => live.lose(halt),
         // A journal that cannot be read stops the run itself at its next append; here there is nobody to tell.
         _ => {}
     }

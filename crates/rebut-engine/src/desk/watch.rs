@@ -7,12 +7,13 @@ use crate::{
     error::{DeskError, Halt},
     journal::{Entry, Journal},
     observing::Observer,
-    record::Record,
+    record::{Hash, Record},
     store::{Pick, Picked, StoreError},
 };
 use futures_util::{FutureExt, future::BoxFuture};
 use std::{
     any::Any,
+    time::Duration,
     collections::{HashMap, VecDeque},
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -38,6 +39,8 @@ pub struct Watch {
     /// The reading under way. It stays here while whoever asked turns to something else, and is not begun anew.
     reading: Option<Reading>,
     ticks: channel::Receiver<u64>,
+    /// The hash of the last event that was given.
+    last: Option<Hash>,
     /// Where the debate stands after the last event that is known; while some of those are still to be given, after the last that was.
     stands: Stands,
     through_pauses: bool,
@@ -63,6 +66,7 @@ impl Desk {
             more: after < known,
             reading: None,
             ticks,
+            last: None,
             // What comes before it counts no more, and what is still to be given leads there.
             stands: records.iter().fold(Stands::Running, Stands::after),
             through_pauses: false,
@@ -105,6 +109,21 @@ impl Ears {
     pub(super) fn halted(&self, id: DebateId, why: &DeskError) {
         if let Some(observer) = &self.observer {
             observer.halted(id, why);
+        }
+    }
+
+    /// Passes on that the store had lost events and has them again.
+    pub(crate) fn restored(&self, id: DebateId, events: u64) {
+        if let Some(observer) = &self.observer {
+            observer.restored(id, events);
+        }
+        self.tell(id);
+    }
+
+    /// Passes on that an append is tried again and again.
+    pub(crate) fn stalled(&self, id: DebateId, why: &str) {
+        if let Some(observer) = &self.observer {
+            observer.stalled(id, why);
         }
     }
 
@@ -151,6 +170,28 @@ impl Leaving {
         // Where it cannot be given up, perhaps because its store is what crashed, its claim ends with this process.
         let _ = tokio::time::timeout(GIVING_UP, AssertUnwindSafe(leave(journal)).catch_unwind()).await;
         Err(DeskError::Halted(Halt::Crashed(on_one_line(&words))))
+    }
+}
+
+impl Leaving {
+    /// Gives up a debate whose database went back behind what was written here, and waits for that database as long as it takes: whoever
+    /// looks for debates that nobody runs finds it, and goes on from what is there. A cancel that is there is carried out at once.
+    pub(super) async fn part(&self) {
+        let desk = Desk { inner: self.inner.clone() };
+        let mut pause = Duration::from_millis(100);
+        loop {
+            let parted = match desk.release(self.id).await {
+                Ok(()) => desk.end_cancelled(self.id).await,
+                failed => failed,
+            };
+            match parted {
+                Err(error) if error.is_away() => self.inner.clock.sleep(pause).await,
+                // Another process has it already.
+                Ok(()) | Err(DeskError::Store(StoreError::Lost { .. }) | DeskError::Halted(Halt::Store(StoreError::Held { .. }))) => return,
+                Err(error) => return self.inner.ears.halted(self.id, &error),
+            }
+            pause = (pause * 2).min(Duration::from_secs(5));
+        }
     }
 }
 
@@ -236,17 +277,33 @@ impl Watch {
         let read = reading.await;
         self.reading = None;
         let mut records = read?;
+        let follows = |next: &Record| next.seq != self.seen + 1 || self.last.is_none_or(|last| next.prev == last);
+        if !records.first().is_none_or(follows) {
+            return Err(self.went_back(self.seen).into());
+        }
         self.more = records.len() > AT_ONCE;
         records.truncate(AT_ONCE);
         self.waiting = records.into();
         Ok(())
     }
 
+    /// A run that is gone may have left since the database went back: whoever saw what is there no more is told.
+    async fn check_shown(&mut self) -> Result<(), DeskError> {
+        let head = self.desk.inner.store.pick(self.id, &Pick { most: Some(0), ..Pick::default() }).await?.head;
+        let (seq, hash) = head.map_or_else(Default::default, |head| (head.seq, head.hash));
+        let is_other = seq == self.seen && self.last.is_some_and(|last| last != hash);
+        if seq < self.seen || is_other { Err(self.went_back(seq).into()) } else { Ok(()) }
+    }
+
+    fn went_back(&self, has: u64) -> Halt {
+        Halt::WentBack { has, had: self.seen }
+    }
+
     /// The next event; `None` when the debate has ended or was left and everything was seen.
     pub async fn next(&mut self) -> Result<Option<Record>, DeskError> {
         loop {
             if let Some(record) = self.waiting.pop_front() {
-                self.seen = record.seq;
+                (self.seen, self.last) = (record.seq, Some(record.hash));
                 if self.through_pauses && record.kind == "debate.resumed" {
                     // That it was left for the pause says nothing about now.
                     (self.ran, self.left) = (false, false);
@@ -258,7 +315,11 @@ impl Watch {
             if !self.waiting.is_empty() {
                 continue;
             }
-            if self.ends_at(self.stands) || (self.left && self.stands != Stands::Paused) {
+            if self.ends_at(self.stands) {
+                return Ok(None);
+            }
+            if self.left && self.stands != Stands::Paused {
+                self.check_shown().await?;
                 return Ok(None);
             }
             let closed = self.ticks.changed().await.is_err();

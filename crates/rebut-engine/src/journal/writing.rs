@@ -4,7 +4,7 @@ use crate::{
     DebateId,
     clock::Clock,
     record::Record,
-    store::{Append, Store, StoreError},
+    store::{Append, Pick, Picked, Store, StoreError},
 };
 use std::{pin::Pin, sync::Arc, time::Duration};
 
@@ -46,7 +46,7 @@ async fn write_at_last(store: Arc<dyn Store>, clock: Arc<dyn Clock>, append: App
 }
 
 /// The records after number `after`. The runner of the debate waits for a database that cannot be reached.
-pub(super) async fn load(
+async fn load(
     store: &dyn Store,
     clock: &dyn Clock,
     debate: DebateId,
@@ -62,5 +62,43 @@ pub(super) async fn load(
             }
             other => return other,
         }
+    }
+}
+
+/// The same, and where the journal ends.
+pub(super) async fn look(
+    store: &dyn Store,
+    clock: &dyn Clock,
+    debate: DebateId,
+    after: u64,
+    runs: bool,
+) -> Result<Picked, StoreError> {
+    let mut wait = FIRST_WAIT;
+    loop {
+        match store.pick(debate, &Pick { after, ..Pick::default() }).await {
+            Err(StoreError::Unavailable(_)) if runs => {
+                clock.sleep(wait).await;
+                wait = (wait * 2).min(LONGEST_WAIT);
+            }
+            other => return other,
+        }
+    }
+}
+
+/// The pauses between tries that change nothing: each is twice as long as the one before, up to the longest.
+#[derive(Default)]
+pub(super) struct Backoff {
+    last: Option<Duration>,
+}
+
+impl Backoff {
+    /// Waits before the next try. Before the first of them it is told that there will be more.
+    pub(super) async fn wait(&mut self, clock: &dyn Clock, tell: impl FnOnce()) {
+        if self.last.is_none() {
+            tell();
+        }
+        let wait = self.last.map_or(FIRST_WAIT, |last| (last * 2).min(LONGEST_WAIT));
+        self.last = Some(wait);
+        clock.sleep(wait).await;
     }
 }

@@ -266,7 +266,7 @@ async fn rewritten(store: &MemoryStore, id: DebateId, keep: usize, then: &[Event
         let last = records.last().expect("some are kept");
         records.push(Record::new(id, last.seq + 1, last.hash, last.ts.clone(), Place::default(), event));
     }
-    let mut append = Append::new(id, keep as u64);
+    let mut append = Append::new(id, keep as u64, records[keep - 1].hash);
     append.records = records.split_off(keep);
     part.append(append).await.expect("writable");
     part

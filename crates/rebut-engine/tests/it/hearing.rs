@@ -6,7 +6,7 @@ use rebut_engine::{
     event::{Event, Started},
     memory::MemoryStore,
     model::{Answer, Fault, Model, Models, Request},
-    record::{Place, Record},
+    record::{Hash, Place, Record},
     store::{Append, Store},
     topology,
     view::View,
@@ -245,7 +245,7 @@ async fn journals_from_before_there_was_a_choice_are_meshes() {
     let (id, ran) = case.run(store.clone()).await.expect("it runs");
     let records = store.load(id, 0).await.expect("memory can be read");
     let old = MemoryStore::new();
-    let mut append = Append::new(id, 0);
+    let mut append = Append::new(id, 0, Hash::default());
     append.records = without_topology(&records);
     old.append(append).await.expect("memory can be written");
     let replayed = case.desk(Arc::new(old), case.model()).replay(id).await.expect("it replays");

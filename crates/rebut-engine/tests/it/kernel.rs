@@ -254,7 +254,7 @@ async fn a_debate_that_nobody_runs_can_be_cancelled() {
 pub async fn cut(store: &MemoryStore, id: rebut_engine::DebateId, events: usize) -> Arc<MemoryStore> {
     let records = store.load(id, 0).await.expect("memory can be read");
     let part = MemoryStore::new();
-    let mut append = Append::new(id, 0);
+    let mut append = Append::new(id, 0, Hash::default());
     append.records = records[..events].to_vec();
     part.append(append).await.expect("memory can be written");
     Arc::new(part)
@@ -438,7 +438,7 @@ async fn changed_prompts_are_shown_and_recorded_turns_stand() {
         again.push(record);
     }
     let old = Arc::new(MemoryStore::new());
-    let mut append = Append::new(id, 0);
+    let mut append = Append::new(id, 0, Hash::default());
     append.records = again;
     old.append(append).await.expect("writable");
     let model = case.model();

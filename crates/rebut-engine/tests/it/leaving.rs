@@ -144,7 +144,7 @@ async fn a_pause_outlives_the_process_that_was_to_make_it_unless_a_person_says_g
         let store = cut(&whole, id, asked + 1).await;
         let last = &records[asked];
         let paused = Event::HumanPaused(HumanPaused { by: "anna".to_owned() });
-        let mut append = Append::new(id, last.seq);
+        let mut append = Append::new(id, last.seq, last.hash);
         append.records = vec![Record::new(id, last.seq + 1, last.hash, last.ts.clone(), Place::default(), &paused)];
         store.append(append).await.expect("memory can be written");
         let desk = desk_of("contested", store.clone());

@@ -8,6 +8,7 @@ mod cut_replies;
 mod documents;
 mod evaluate;
 mod example;
+mod going_back;
 mod hearing;
 mod html;
 mod injection;

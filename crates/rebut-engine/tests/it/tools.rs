@@ -15,7 +15,7 @@ use rebut_engine::{
     moves::tools::turn_with_tools,
     outcome::{Ending, Outcome},
     prompt::Prompt,
-    record::{Place, Record},
+    record::{Hash, Place, Record},
     reply::Schema,
     sandbox::{End, Job, Ran, Refused, Sandbox, Work},
     seal::Seal,
@@ -241,7 +241,7 @@ async fn a_crash_after_any_event_ends_the_same_and_nothing_recorded_is_done_agai
     let records = store.load(id, 0).await.expect("readable");
     for cut in 1..records.len() {
         let part = Arc::new(MemoryStore::new());
-        let mut append = Append::new(id, 0);
+        let mut append = Append::new(id, 0, Hash::default());
         append.records = records[..cut].to_vec();
         part.append(append).await.expect("writable");
         let (model, sandbox) = (Arc::default(), Arc::default());

@@ -10,6 +10,7 @@ use rebut_engine::{
     memory::MemoryStore,
     model::{Allowance, Answer, Fault, FaultKind, Model, Models, Price, Request, Usage},
     outcome::{Ending, Outcome},
+    record::Hash,
     store::{Append, Store},
     view::View,
 };
@@ -348,7 +349,7 @@ async fn a_journal_with_attempts_that_were_never_sent_leads_to_the_same_end_from
     let records = desk.records(id).await.expect("a journal");
     for cut in 1..records.len() {
         let store = Arc::new(MemoryStore::new());
-        let mut append = Append::new(id, 0);
+        let mut append = Append::new(id, 0, Hash::default());
         append.records = records[..cut].to_vec();
         store.append(append).await.expect("writable");
         let options = DeskOptions { clock: Arc::new(SimulatedClock::new()), ..DeskOptions::default() };

@@ -80,7 +80,7 @@ async fn long(store: &MemoryStore, count: u64, last: &[Event]) -> DebateId {
         let (seq, prev) = records.last().map_or((1, Hash::default()), |before: &Record| (before.seq + 1, before.hash));
         records.push(Record::new(id, seq, prev, "2026-01-02T03:04:05.000Z".into(), Place::default(), &event));
     }
-    store.append(Append { records, ..Append::new(id, 0) }).await.expect("append");
+    store.append(Append { records, ..Append::new(id, 0, Hash::default()) }).await.expect("append");
     id
 }
 

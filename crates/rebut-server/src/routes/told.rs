@@ -108,7 +108,7 @@ fn variants(whole: &[Record]) -> Vec<Vec<Record>> {
 
 /// What the desk makes of some kinds.
 fn partial(records: &[Record], kinds: &[&str]) -> View {
-    let head = records.last().map(|last| Head { seq: last.seq, ts: last.ts.clone() });
+    let head = records.last().map(|last| Head { seq: last.seq, ts: last.ts.clone(), hash: last.hash });
     let records = records.iter().filter(|record| kinds.contains(&&*record.kind)).cloned().collect();
     View::picked(Picked { records, head })
 }

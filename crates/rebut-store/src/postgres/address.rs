@@ -11,17 +11,19 @@ use tokio::{
 };
 use tokio_postgres::{
     AsyncMessage, Client, Config, Connection, NoTls, Notification,
-    config::{Host, SslMode},
+    config::{Host, LoadBalanceHosts, SslMode},
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// Longest time to make a connection, and to hear of one that is silent.
+/// Longest time to make a connection, and to hear of one that is silent, unless the URL says another.
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// Everything of ours is in one schema, beside whatever else the database holds. Nothing waits for ever; a node that stops in the middle of a
-/// transaction must not keep the others waiting.
+/// transaction must not keep the others waiting. Whatever is acknowledged is on the disk, and at the synchronous standby where there is one; a
+/// server that is set to more keeps that.
 const SETTINGS: &str = "SET search_path = rebut; SET client_min_messages = warning; SET statement_timeout = '30s'; SET lock_timeout = '10s'; \
-                        SET idle_in_transaction_session_timeout = '10s'";
+                        SET idle_in_transaction_session_timeout = '10s'; \
+                        SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') <> 'remote_apply'";
 
 const MEANT: &str =
     "it is written postgres://USER:PASSWORD@HOST:PORT/NAME, and special characters in it as % and two digits (`@` is `%40`)";
@@ -29,7 +31,10 @@ const MEANT: &str =
 /// A database, by its URL.
 #[derive(Clone)]
 pub(super) struct Address {
-    config: Config,
+    /// One for each host of the URL, in the order in which they are tried.
+    hosts: Vec<Config>,
+    /// How long each of them may take.
+    patience: Duration,
     shown: String,
     tls: Option<MakeRustlsConnect>,
 }
@@ -42,15 +47,15 @@ impl Address {
         if config.get_hosts().is_empty() {
             return Err(no_place(&shown, &format!("the URL names no host: {MEANT}")));
         }
-        config.connect_timeout(CONNECT).keepalives_idle(CONNECT).keepalives_interval(CONNECT).keepalives_retries(3);
-        if config.get_application_name().is_none() {
-            config.application_name("rebut");
-        }
+        set_defaults(&mut config, url);
         let tls = match config.get_ssl_mode() {
             SslMode::Require => Some(trusting_this_machine().map_err(|error| no_place(&shown, &format!("TLS: {error}")))?),
             _ => None,
         };
-        Ok(Self { config, shown, tls })
+        let hosts: Vec<Config> = (0..config.get_hosts().len()).map(|at| only(&config, at)).collect();
+        // As everywhere with PostgreSQL, a time in the URL is for each host; ours is for all of them together.
+        let patience = config.get_connect_timeout().copied().unwrap_or(CONNECT / u32::try_from(hosts.len()).unwrap_or(u32::MAX));
+        Ok(Self { hosts, patience, shown, tls })
     }
 
     /// The URL for people: who and where, no password.
@@ -68,14 +73,38 @@ impl Address {
         self.open(Some(heard)).await
     }
 
+    /// Tries one host after the other, each for its share of the time: one that is silent leaves the others theirs.
     async fn open(&self, heard: Option<UnboundedSender<Notification>>) -> Result<Client, StoreError> {
+        let mut why: Option<StoreError> = None;
+        for host in self.in_order() {
+            match self.open_at(host, heard.clone()).await {
+                Ok(client) => return Ok(client),
+                // One that may be back is worth more words than one that refuses: it may be the right one.
+                Err(error) if matches!(why, Some(StoreError::Unavailable(_))) && !matches!(error, StoreError::Unavailable(_)) => {}
+                Err(error) => why = Some(error),
+            }
+        }
+        Err(why.unwrap_or_else(|| trouble::silent(&format!("connecting to {}", self.shown))))
+    }
+
+    fn in_order(&self) -> Vec<&Config> {
+        let mut hosts: Vec<&Config> = self.hosts.iter().collect();
+        if self.hosts[0].get_load_balance_hosts() == LoadBalanceHosts::Random {
+            // Any chance will do; ids have enough of it.
+            let first = uuid::Uuid::new_v4().as_u128() % hosts.len() as u128;
+            hosts.rotate_left(usize::try_from(first).unwrap_or_default());
+        }
+        hosts
+    }
+
+    async fn open_at(&self, host: &Config, heard: Option<UnboundedSender<Notification>>) -> Result<Client, StoreError> {
         let connecting = async {
             let client = match &self.tls {
-                Some(tls) => self.config.connect(tls.clone()).await.map(|(client, connection)| {
+                Some(tls) => host.connect(tls.clone()).await.map(|(client, connection)| {
                     drive(connection, heard);
                     client
                 })?,
-                None => self.config.connect(NoTls).await.map(|(client, connection)| {
+                None => host.connect(NoTls).await.map(|(client, connection)| {
                     drive(connection, heard);
                     client
                 })?,
@@ -83,8 +112,8 @@ impl Address {
             client.batch_execute(SETTINGS).await?;
             Ok(client)
         };
-        let doing = format!("connecting to {}", self.shown);
-        match timeout(CONNECT, connecting).await {
+        let doing = format!("connecting to {}", show(host));
+        match timeout(self.patience, connecting).await {
             Ok(Ok(client)) => Ok(client),
             Ok(Err(error)) => Err(match trouble::of(&doing, &error) {
                 StoreError::Failed(_) => no_place(&self.shown, &trouble::words(&error)),
@@ -93,6 +122,71 @@ impl Address {
             Err(_) => Err(trouble::silent(&doing)),
         }
     }
+}
+
+/// What the URL does not say.
+fn set_defaults(config: &mut Config, url: &str) {
+    let says = |key: &str| url.split_once('?').is_some_and(|(_, rest)| rest.split('&').any(|pair| pair.starts_with(&format!("{key}="))));
+    if !says("keepalives_idle") {
+        config.keepalives_idle(CONNECT);
+    }
+    if config.get_keepalives_interval().is_none() {
+        config.keepalives_interval(CONNECT);
+    }
+    if config.get_keepalives_retries().is_none() {
+        config.keepalives_retries(3);
+    }
+    if config.get_application_name().is_none() {
+        config.application_name("rebut");
+    }
+}
+
+/// The same with one of its hosts only.
+fn only(config: &Config, at: usize) -> Config {
+    let mut one = Config::new();
+    match &config.get_hosts()[at] {
+        Host::Tcp(name) => one.host(name),
+        #[cfg(unix)]
+        Host::Unix(path) => one.host_path(path),
+    };
+    // One port may be meant for all.
+    if let Some(port) = config.get_ports().get(at).or(config.get_ports().first()) {
+        one.port(*port);
+    }
+    if let Some(address) = config.get_hostaddrs().get(at) {
+        one.hostaddr(*address);
+    }
+    if let Some(user) = config.get_user() {
+        one.user(user);
+    }
+    if let Some(password) = config.get_password() {
+        one.password(password);
+    }
+    if let Some(name) = config.get_dbname() {
+        one.dbname(name);
+    }
+    if let Some(options) = config.get_options() {
+        one.options(options);
+    }
+    if let Some(name) = config.get_application_name() {
+        one.application_name(name);
+    }
+    if let Some(time) = config.get_connect_timeout() {
+        one.connect_timeout(*time);
+    }
+    if let Some(time) = config.get_tcp_user_timeout() {
+        one.tcp_user_timeout(*time);
+    }
+    if let Some(time) = config.get_keepalives_interval() {
+        one.keepalives_interval(time);
+    }
+    if let Some(times) = config.get_keepalives_retries() {
+        one.keepalives_retries(times);
+    }
+    one.keepalives(config.get_keepalives()).keepalives_idle(config.get_keepalives_idle());
+    one.ssl_mode(config.get_ssl_mode()).ssl_negotiation(config.get_ssl_negotiation()).channel_binding(config.get_channel_binding());
+    one.target_session_attrs(config.get_target_session_attrs()).load_balance_hosts(config.get_load_balance_hosts());
+    one
 }
 
 /// A URL for people: who and where, no password. One that cannot be read is not shown at all: any part of it may be the password.
@@ -189,5 +283,64 @@ mod tests {
             assert!(!error.contains("s3cret"), "{url}: {error}");
             assert_eq!(error.is_empty(), expected != HIDDEN, "{url}: {error}");
         }
+    }
+
+    #[test]
+    fn the_url_s_own_settings_hold() {
+        let seconds = Duration::from_secs;
+        // The time for each host, and the keepalive: how long after the last word, how often, how many times.
+        let rows = [
+            ("postgres://db/x", seconds(10), (seconds(10), seconds(10), 3)),
+            ("postgres://one,two/x", seconds(5), (seconds(10), seconds(10), 3)),
+            ("postgres://one,two/x?connect_timeout=3", seconds(3), (seconds(10), seconds(10), 3)),
+            ("postgres://db/x?connect_timeout=60", seconds(60), (seconds(10), seconds(10), 3)),
+            ("postgres://db/x?keepalives_idle=7200&keepalives_interval=4&keepalives_retries=9", seconds(10), (seconds(7200), seconds(4), 9)),
+        ];
+        for (url, patience, keepalive) in rows {
+            let address = Address::parse(url).expect(url);
+            assert_eq!(address.patience, patience, "{url}");
+            for host in &address.hosts {
+                let found = (host.get_keepalives_idle(), host.get_keepalives_interval(), host.get_keepalives_retries());
+                assert_eq!(found, (keepalive.0, Some(keepalive.1), Some(keepalive.2)), "{url}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_host_has_everything_but_the_other_hosts() {
+        let url = "postgres://ada:pw@one:1,two:2,%2Frun%2Fpg:3/x?hostaddr=10.0.0.1,10.0.0.2,10.0.0.3&options=-c%20a%3Db&application_name=me&connect_timeout=7\
+                   &tcp_user_timeout=8&keepalives=0&keepalives_idle=9&keepalives_interval=10&keepalives_retries=11&target_session_attrs=read-write\
+                   &channel_binding=disable&load_balance_hosts=random&sslmode=prefer&sslnegotiation=postgres";
+        let whole = read(url).expect("a URL");
+        let hosts = Address::parse(url).expect("a URL").hosts;
+        let mut together = Config::new();
+        for (at, host) in hosts.iter().enumerate() {
+            assert_eq!((host.get_hosts().len(), host.get_ports()), (1, &[at as u16 + 1][..]));
+            // What is common to all, with the hosts of all, is the whole again.
+            let mut rest = host.clone();
+            if at == 0 {
+                together = std::mem::take(&mut rest);
+                continue;
+            }
+            match &host.get_hosts()[0] {
+                Host::Tcp(name) => together.host(name),
+                Host::Unix(path) => together.host_path(path),
+            };
+            together.port(host.get_ports()[0]).hostaddr(host.get_hostaddrs()[0]);
+        }
+        assert_eq!(together, whole);
+    }
+
+    #[tokio::test]
+    async fn a_silent_host_leaves_the_others_their_time() {
+        // One takes connections and says nothing; the other hangs up, which is an answer.
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let other = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let ports = [&silent, &other].map(|listener| listener.local_addr().expect("an address").port());
+        let url = format!("postgres://ada@127.0.0.1:{},127.0.0.1:{}/x?connect_timeout=1", ports[0], ports[1]);
+        let address = Address::parse(&url).expect("a URL");
+        let (tried, connected) = tokio::join!(other.accept(), address.connect());
+        drop(tried.expect("the second host is tried"));
+        assert!(matches!(connected, Err(StoreError::Unavailable(_))), "nobody there is a server");
     }
 }

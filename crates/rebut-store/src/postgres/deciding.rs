@@ -3,6 +3,7 @@
 use crate::ledger::Work;
 use rebut_engine::{
     DebateId,
+    record::Hash,
     store::{Append, Claim, StoreError},
 };
 use std::collections::HashMap;
@@ -19,6 +20,8 @@ pub(super) struct Facts {
 pub(super) struct Fact {
     /// How many events there are.
     pub(super) count: u64,
+    /// The hash of the last of them; zero where there is none.
+    pub(super) head: Hash,
     /// Whether anything else is there.
     pub(super) kept: bool,
     /// Who runs it.
@@ -62,7 +65,7 @@ impl Facts {
                 fact.append(append, me)
             }
             Work::Remove(debate) => match std::mem::take(self.debate(*debate)) {
-                Fact { count: 0, kept: false, claim: None } => Err(StoreError::NotFound(debate.to_string())),
+                Fact { count: 0, kept: false, claim: None, .. } => Err(StoreError::NotFound(debate.to_string())),
                 _ => Ok(()),
             },
         }
@@ -77,6 +80,7 @@ impl Fact {
     fn append(&mut self, append: &Append, me: Uuid) -> Result<(), StoreError> {
         self.check(append, me)?;
         self.count += append.records.len() as u64;
+        self.head = append.records.last().map_or(self.head, |last| last.hash);
         self.kept |= append.session.is_some() || append.checkpoint.is_some() || !append.turns.is_empty();
         match append.claim {
             Claim::Keep | Claim::Hold => {}
@@ -89,11 +93,13 @@ impl Fact {
     /// Everything that can refuse an append.
     fn check(&self, append: &Append, me: Uuid) -> Result<(), StoreError> {
         let debate = append.debate;
-        for (record, expected) in append.records.iter().zip(append.after + 1..) {
-            if record.seq != expected || record.debate != debate {
-                let error = format!("record {} of {} was sent as number {expected} of {debate}", record.seq, record.debate);
-                return Err(StoreError::Failed(error));
-            }
+        if let Some(error) = append.misfit() {
+            return Err(StoreError::Failed(error));
+        }
+        let conflict = StoreError::Conflict { debate, count: self.count, head: self.head };
+        if self.count < append.after {
+            // The database went back, and its claims with it: they say nothing about who runs the debate now.
+            return Err(conflict);
         }
         let other = self.claim.as_ref().filter(|claim| claim.node != me);
         let living = other.filter(|claim| claim.is_living);
@@ -108,7 +114,7 @@ impl Fact {
             }
             _ => {}
         }
-        if self.count == append.after { Ok(()) } else { Err(StoreError::Conflict { debate, count: self.count }) }
+        if (self.count, self.head) == (append.after, append.prev) { Ok(()) } else { Err(conflict) }
     }
 }
 
@@ -135,7 +141,7 @@ mod tests {
         for (claim, expected) in rows {
             let answers = [Claim::Take, Claim::Hold, Claim::Release, Claim::Keep].map(|wanted| {
                 let mut facts = Facts::new([(debate, Fact { claim: claim.clone(), ..Fact::default() })]);
-                facts.decide(&[Work::Append(Append { claim: wanted, ..Append::new(debate, 0) })], me).remove(0)
+                facts.decide(&[Work::Append(Append { claim: wanted, ..Append::new(debate, 0, Hash::default()) })], me).remove(0)
             });
             assert_eq!(answers, expected, "{claim:?}");
         }
@@ -144,7 +150,7 @@ mod tests {
     #[test]
     fn works_of_a_batch_see_those_before_them() {
         let debate = DebateId::new();
-        let append = |after, claim| Work::Append(Append { claim, ..Append::new(debate, after) });
+        let append = |after, claim| Work::Append(Append { claim, ..Append::new(debate, after, Hash::default()) });
         let works = [append(0, Claim::Hold), append(0, Claim::Take), append(0, Claim::Hold), Work::Remove(debate), Work::Remove(debate)];
         let answers = Facts::default().decide(&works, Uuid::from_u128(1));
         assert!(matches!(answers[..], [Err(StoreError::Lost { .. }), Ok(()), Ok(()), Ok(()), Err(StoreError::NotFound(_))]), "{answers:?}");

@@ -2,28 +2,34 @@
 
 use super::{
     Node,
-    pool::{Pool, value},
+    pool::{Pool, borrowed, value},
     rows,
     script::uuid,
+    trouble,
 };
 use rebut_engine::{
     DebateId,
     store::{Status, StoreError},
 };
-use std::sync::{Arc, atomic::Ordering};
-use tokio::task::JoinHandle;
-use tokio_postgres::types::Type;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::{task::JoinHandle, time::timeout};
+use tokio_postgres::{Client, types::Type};
 
-/// Whether a lease still counts, as SQL; the parameter of that number is the seconds of a lease. Nobody could renew while the database was away: when it is
-/// back, every holder has the time of a lease to be heard of again.
-pub(super) fn counts(lease: usize) -> String {
-    format!("greatest(expires_at, pg_postmaster_start_time() + make_interval(secs => ${lease})) > clock_timestamp()")
+/// Whether a lease still counts, as SQL; the parameters of these numbers are the seconds of a lease, and whether all leases count whatever
+/// their time. Nobody could renew while the database was away: when it is back, every holder has the time of a lease to be heard of again. A
+/// node that beats knows of that by itself (see [`Beats`](super::beats::Beats)); one that only looks goes by the start of the server.
+pub(super) fn counts(lease: usize, all: usize) -> String {
+    format!("(${all} OR greatest(expires_at, pg_postmaster_start_time() + make_interval(secs => ${lease})) > clock_timestamp())")
 }
 
 /// The living runner of a debate, in words. Our own lease counts until somebody takes it: we are alive.
 pub(super) async fn runner(pool: &Pool, node: &Node, debate: DebateId) -> Result<Option<String>, StoreError> {
-    let sql = format!("SELECT holder FROM claims WHERE debate_id = $1 AND (node = $2 OR {})", counts(3));
-    let found = pool.ask(&sql, &[value(uuid(debate), Type::UUID), value(node.id, Type::UUID), node.lease_seconds()]).await?;
+    let sql = format!("SELECT holder FROM claims WHERE debate_id = $1 AND (node = $2 OR {})", counts(3, 4));
+    let doubts = value(node.doubts(), Type::BOOL);
+    let found = pool.ask(&sql, &[value(uuid(debate), Type::UUID), value(node.id, Type::UUID), node.lease_seconds(), doubts]).await?;
     Ok(found.first().and_then(|row| row.try_get(0).ok()).map(rows::in_words))
 }
 
@@ -34,10 +40,11 @@ pub(super) async fn abandoned(pool: &Pool, node: &Node, most: usize) -> Result<V
              WHERE claims.debate_id = debate_sessions.id AND (node = $1 OR {}))
          ORDER BY created_at, id LIMIT $2",
         Status::Running.as_str(),
-        counts(3)
+        counts(3, 4)
     );
     let most = i64::try_from(most).unwrap_or(i64::MAX);
-    let found = pool.ask(&sql, &[value(node.id, Type::UUID), value(most, Type::INT8), node.lease_seconds()]).await?;
+    let all = value(!node.may_take(), Type::BOOL);
+    let found = pool.ask(&sql, &[value(node.id, Type::UUID), value(most, Type::INT8), node.lease_seconds(), all]).await?;
     Ok(found.iter().filter_map(|row| row.try_get(0).ok()).map(rows::debate).collect())
 }
 
@@ -57,16 +64,52 @@ impl Task {
     }
 }
 
-/// Renews all leases of this node, three times as often as they would expire.
-pub(super) async fn renew(pool: Arc<Pool>, node: Arc<Node>) {
-    // Rows that are locked now are being written by us, or taken by another; waiting for them could make two nodes wait for each other.
-    let sql = "UPDATE claims SET expires_at = clock_timestamp() + make_interval(secs => $2)
-        WHERE debate_id IN (SELECT debate_id FROM claims WHERE node = $1 FOR UPDATE SKIP LOCKED)";
+/// Renews all leases of this node, three times as often as they would expire, on a connection of its own: it does not wait for others, and
+/// one that breaks is noticed. A node that runs nothing beats too, since it may want to take over what others ran.
+pub(super) async fn renew(node: Arc<Node>) {
+    let mut connected = None;
     loop {
-        tokio::time::sleep(node.lease / 3).await;
-        if node.runs.load(Ordering::Relaxed) {
-            // While the database cannot be reached nobody else can take them either; the next beat tries again, in time (see `counts`).
-            let _ = pool.ask(sql, &[value(node.id, Type::UUID), node.lease_seconds()]).await;
-        }
+        let began = Instant::now();
+        let is_well = match beat(&node, &mut connected).await {
+            Ok(server) => {
+                node.beats.succeeded(began, server, node.lease);
+                true
+            }
+            // Nobody else could renew where the database is away, and nobody takes anything before a whole lease of beats was answered.
+            Err(_) => {
+                node.beats.failed();
+                connected = None;
+                false
+            }
+        };
+        // While the database is away it is looked for more often: whoever holds leases has to be heard of soon after it is back.
+        tokio::time::sleep(if is_well { node.lease / 3 } else { node.lease / 15 }).await;
     }
+}
+
+/// How long a beat may take before it is tried on a new connection: the server that it waits for may be gone without a word.
+fn longest(lease: Duration) -> Duration {
+    (lease / 3).max(Duration::from_secs(1))
+}
+
+/// One beat. It always writes something, also where nothing is leased: so it can only succeed where others can renew theirs as well. Says
+/// which start of which server answered.
+async fn beat(node: &Node, connected: &mut Option<Client>) -> Result<i64, StoreError> {
+    // Rows that are locked now are being written by us, or taken by another; waiting for them could make two nodes wait for each other.
+    let sql = "WITH renewed AS (UPDATE claims SET expires_at = clock_timestamp() + make_interval(secs => $2)
+            WHERE debate_id IN (SELECT debate_id FROM claims WHERE node = $1 FOR UPDATE SKIP LOCKED))
+        SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8, pg_logical_emit_message(true, 'rebut', '')";
+    let doing = "renewing leases";
+    let client = match connected.take() {
+        Some(client) if !client.is_closed() => client,
+        // It broke since the last beat, whatever the next one comes to.
+        Some(_) => return Err(trouble::silent(doing)),
+        None => node.address.connect().await?,
+    };
+    let values = [value(node.id, Type::UUID), node.lease_seconds()];
+    let answer = timeout(longest(node.lease), client.query_typed(sql, &borrowed(&values))).await.map_err(|_| trouble::silent(doing))?;
+    let answer = answer.map_err(|error| trouble::of(doing, &error))?;
+    let server = answer.first().and_then(|row| row.try_get(0).ok());
+    *connected = Some(client);
+    server.ok_or_else(|| StoreError::Failed(format!("{doing}: the server does not say when it started")))
 }

@@ -1,6 +1,7 @@
 //! The store over PostgreSQL: several nodes share one database. Each debate is leased to one of them, and each hears what the others append.
 
 mod address;
+mod beats;
 mod deciding;
 mod leases;
 mod listening;
@@ -19,6 +20,7 @@ pub use address::{is_url, password, shown};
 
 use crate::ledger::Work;
 use address::Address;
+use beats::Beats;
 use leases::Task;
 use listening::Heard;
 use pool::{Pool, value};
@@ -27,16 +29,19 @@ use rebut_engine::{
     projection::Tables,
     record::Record,
     seal::Checkpoint,
-    store::{Append, Changed, Filter, Pick, Picked, Session, Store, StoreError},
+    store::{Append, Changed, Claim, Filter, Pick, Picked, Session, Store, StoreError},
 };
 use script::uuid;
 use std::{
     sync::{Arc, OnceLock, atomic::AtomicBool},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio_postgres::{Row, types::Type};
 use uuid::Uuid;
 use writer::Writer;
+
+/// The shortest wait for one's own beats.
+const SHORTEST: Duration = Duration::from_millis(50);
 
 /// The first half of every advisory lock of ours.
 const LOCKS: i32 = 0x7265_6275;
@@ -72,6 +77,7 @@ struct Node {
     lease: Duration,
     /// Whether it ever took a debate.
     runs: AtomicBool,
+    beats: Beats,
     address: Arc<Address>,
 }
 
@@ -79,6 +85,20 @@ impl Node {
     /// The time of a lease as a value.
     fn lease_seconds<'a>(&self) -> pool::Value<'a> {
         pool::value(self.lease.as_secs_f64(), tokio_postgres::types::Type::FLOAT8)
+    }
+
+    /// Whether it may take a lease of another that has expired.
+    fn may_take(&self) -> bool {
+        self.until_steady().is_zero()
+    }
+
+    fn until_steady(&self) -> Duration {
+        self.beats.until_steady(Instant::now(), self.lease)
+    }
+
+    /// Whether leases may have expired only since nobody could renew them.
+    fn doubts(&self) -> bool {
+        self.beats.doubts(Instant::now(), self.lease)
     }
 }
 
@@ -96,13 +116,20 @@ impl PostgresStore {
         let host = whoami::hostname().unwrap_or_else(|_| "an unknown host".to_owned());
         let words = format!("process {} on {host}", std::process::id());
         let runs = AtomicBool::new(false);
-        let node = Arc::new(Node { id: Uuid::new_v4(), words, lease: options.lease, runs, address: address.clone() });
+        let node = Arc::new(Node {
+            id: Uuid::new_v4(),
+            words,
+            lease: options.lease,
+            runs,
+            beats: Beats::default(),
+            address: address.clone(),
+        });
         let pool = Arc::new(Pool::new(address));
         Ok(Self {
             writer: Writer::start(node.clone(), client),
             heard: Arc::new(Heard::default()),
             listener: OnceLock::new(),
-            _renewal: Task::start(leases::renew(pool.clone(), node.clone())),
+            _renewal: Task::start(leases::renew(node.clone())),
             node,
             pool,
         })
@@ -121,8 +148,23 @@ fn read<T>(debate: DebateId, rows: &[Row], one: impl Fn(&Row) -> Result<T, rows:
 
 #[async_trait::async_trait]
 impl Store for PostgresStore {
-    async fn append(&self, append: Append) -> Result<(), StoreError> {
-        self.writer.work(Work::Append(append)).await
+    async fn append(&self, mut append: Append) -> Result<(), StoreError> {
+        loop {
+            let is_new = append.claim == Claim::Take && !self.node.may_take();
+            let again = is_new.then(|| append.clone());
+            match (self.writer.work(Work::Append(append)).await, again) {
+                // A command that has just started has not been heard of for the time of a lease either: it waits so long before it takes what
+                // nobody seems to run, unless something tells that somebody may.
+                (Err(held @ StoreError::Held { debate, .. }), Some(again)) => {
+                    if self.runner(debate).await?.is_some() {
+                        return Err(held);
+                    }
+                    tokio::time::sleep(self.node.until_steady().max(SHORTEST)).await;
+                    append = again;
+                }
+                (other, _) => return other,
+            }
+        }
     }
 
     async fn page(&self, debate: DebateId, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {

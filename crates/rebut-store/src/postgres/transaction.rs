@@ -21,16 +21,12 @@ const STRIPES: u32 = 1024;
 
 /// Does all works that may be done, and says which. An error means that nothing was written, or that nobody knows.
 pub(super) async fn transact(client: &Client, node: &Node, works: &[Work]) -> Result<Vec<Result<(), StoreError>>, Error> {
-    let power = works.iter().any(Work::needs_power);
-    // The server may crash while we live and rely on what it acknowledged, so no commit goes without its disk. What a power cut must not
-    // take waits for its standby too, where one is configured; and as the log is a prefix, it takes all earlier ones with it.
-    let begin = if power { "BEGIN; SET LOCAL synchronous_commit = on" } else { "BEGIN; SET LOCAL synchronous_commit = local" };
     let debates: Vec<DebateId> = works.iter().map(debate_of).collect();
     let locks = [value(LOCKS, Type::INT4), value(stripes(&debates), Type::INT4_ARRAY)];
     let locks = borrowed(&locks);
     let (begun, locked, found) = tokio::join!(
         biased;
-        client.batch_execute(begin),
+        client.batch_execute("BEGIN"),
         client.execute_typed(LOCK, &locks),
         look(client, node, &debates),
     );
@@ -39,12 +35,8 @@ pub(super) async fn transact(client: &Client, node: &Node, works: &[Work]) -> Re
     let found = found?.iter().map(read_fact).collect::<Result<Vec<_>, _>>()?;
     let results = Facts::new(found).decide(works, node.id);
     let allowed: Vec<&Work> = works.iter().zip(&results).filter(|(_, result)| result.is_ok()).map(|(work, _)| work).collect();
-    let mut script = script(&allowed, node);
-    if power && script.is_empty() && !allowed.is_empty() {
-        // A commit of nothing waits for nobody, but what came before must get there.
-        script.push(Statement { sql: "SELECT pg_logical_emit_message(true, 'rebut', '')".into(), values: Vec::new() });
-    }
-    run(client, &script).await?;
+    // Every commit before this one was waited for, so that one of nothing has nothing to wait for.
+    run(client, &script(&allowed, node)).await?;
     Ok(results)
 }
 
@@ -72,28 +64,33 @@ fn debate_of(work: &Work) -> DebateId {
 /// A statement of its own, after the locks: only that sees what the ones before us wrote.
 async fn look(client: &Client, node: &Node, debates: &[DebateId]) -> Result<Vec<Row>, Error> {
     let sql = format!(
-        "SELECT id, (SELECT coalesce(max(seq), 0) FROM events WHERE events.debate_id = id),
+        "SELECT id, coalesce(last.seq, 0), last.hash,
             EXISTS (SELECT FROM debate_sessions WHERE debate_sessions.id = looked.id)
                 OR EXISTS (SELECT FROM checkpoints WHERE checkpoints.debate_id = looked.id)
                 OR EXISTS (SELECT FROM debate_turns WHERE session_id = looked.id),
             node, holder, {}
-        FROM (SELECT DISTINCT unnest($1) AS id) AS looked LEFT JOIN claims ON claims.debate_id = looked.id",
-        counts(2)
+        FROM (SELECT DISTINCT unnest($1) AS id) AS looked LEFT JOIN claims ON claims.debate_id = looked.id
+            LEFT JOIN LATERAL (SELECT seq, hash FROM events WHERE events.debate_id = looked.id ORDER BY seq DESC LIMIT 1) AS last ON true",
+        counts(2, 3)
     );
     let ids: Vec<_> = debates.iter().map(|debate| uuid(*debate)).collect();
-    client.query_typed(&sql, &borrowed(&[value(ids, Type::UUID_ARRAY), node.lease_seconds()])).await
+    client.query_typed(&sql, &borrowed(&[value(ids, Type::UUID_ARRAY), node.lease_seconds(), value(!node.may_take(), Type::BOOL)])).await
 }
 
 fn read_fact(row: &Row) -> Result<(DebateId, Fact), Error> {
-    let claim = match row.try_get::<_, Option<uuid::Uuid>>(3)? {
-        Some(node) => Some(Claimed { node, holder: rows::in_words(row.try_get(4)?), is_living: row.try_get(5)? }),
+    let claim = match row.try_get::<_, Option<uuid::Uuid>>(4)? {
+        Some(node) => Some(Claimed { node, holder: rows::in_words(row.try_get(5)?), is_living: row.try_get(6)? }),
         None => None,
     };
     let count: i64 = row.try_get(1)?;
-    Ok((rows::debate(row.try_get(0)?), Fact { count: count.unsigned_abs(), kept: row.try_get(2)?, claim }))
+    let head = row.try_get::<_, Option<&[u8]>>(2)?.map(crate::rows::head).unwrap_or_default();
+    Ok((rows::debate(row.try_get(0)?), Fact { count: count.unsigned_abs(), head, kept: row.try_get(3)?, claim }))
 }
 
-/// Sends all statements and the commit at once, in order. After one that fails the server refuses the rest, and the commit undoes all.
+/// The wait for a synchronous standby has no end of its own: one that the server cuts short would be acknowledged as if the standby had it.
+const COMMIT: &str = "SET LOCAL statement_timeout = 0; COMMIT";
+
+/// Sends all statements and the commit at once, in order. After one that fails the server refuses the rest, the commit too.
 async fn run(client: &Client, script: &[Statement<'_>]) -> Result<(), Error> {
     type Doing<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
     let values: Vec<Vec<(&(dyn ToSql + Sync), Type)>> = script.iter().map(|statement| borrowed(&statement.values)).collect();
@@ -101,7 +98,7 @@ async fn run(client: &Client, script: &[Statement<'_>]) -> Result<(), Error> {
     for (statement, values) in script.iter().zip(&values) {
         doing.push(Box::pin(async move { client.execute_typed(&statement.sql, values).await.map(drop) }));
     }
-    doing.push(Box::pin(client.batch_execute("COMMIT")));
+    doing.push(Box::pin(client.batch_execute(COMMIT)));
     let mut answers: Vec<Option<Result<(), Error>>> = doing.iter().map(|_| None).collect();
     poll_fn(|context| {
         for (one, answer) in doing.iter_mut().zip(&mut answers) {

@@ -3,9 +3,10 @@
 use crate::{database, journal, open};
 use rebut_engine::{
     DebateId,
+    record::Record,
     store::{Append, Claim, Store, StoreError},
 };
-use rebut_testkit::conformance::{append_of, more_records};
+use rebut_testkit::conformance::{append_of, behind, more_records};
 use std::{
     env,
     io::{BufRead, BufReader, Write, stdout},
@@ -29,8 +30,8 @@ async fn what_was_acknowledged_survives_kill_9() {
         });
         let mut last = acknowledged.nth(stop_after - 1).expect("the child appends");
         let store = open(&path);
-        let take = |after| Append { claim: Claim::Take, ..Append::new(debate, after) };
-        let held = store.append(take(0)).await;
+        let take = |before: &[Record]| Append { claim: Claim::Take, ..behind(debate, before) };
+        let held = store.append(take(&[])).await;
         assert_eq!(held, Err(StoreError::Held { debate, by: format!("process {}", child.id()) }));
         child.kill().expect("SIGKILL");
         child.wait().expect("its end");
@@ -38,7 +39,7 @@ async fn what_was_acknowledged_survives_kill_9() {
         let found = journal(&store, debate).await;
         assert!(found.len() >= last && last >= expected, "{last} were acknowledged, {} are there", found.len());
         assert!(found.iter().zip(1..).all(|(record, seq)| record.seq == seq && record.hash == record.compute_hash()));
-        store.append(take(found.len() as u64)).await.expect("taken over at once");
+        store.append(take(&found)).await.expect("taken over at once");
         expected = found.len();
     }
 }

@@ -2,6 +2,7 @@
 
 mod crash;
 mod files;
+mod going_back;
 mod model;
 #[cfg(target_os = "linux")]
 mod postgres;

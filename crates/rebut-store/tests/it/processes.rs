@@ -5,7 +5,7 @@ use rebut_engine::{
     DebateId,
     store::{Append, Changed, Claim, Store, StoreError},
 };
-use rebut_testkit::conformance::{append_of, more_records};
+use rebut_testkit::conformance::{append_of, behind, conflict, more_records};
 use std::{fs, time::Duration};
 
 #[tokio::test]
@@ -19,8 +19,7 @@ async fn each_sees_what_the_other_wrote() {
         let records = more_records(debate, &written, 2, "text");
         if written.len() >= 2 {
             let late = append_of(debate, &more_records(debate, &written[..written.len() - 2], 1, "late"));
-            let count = written.len() as u64;
-            assert_eq!(store.append(late).await, Err(StoreError::Conflict { debate, count }));
+            assert_eq!(store.append(late).await, Err(conflict(debate, &written)));
         }
         store.append(append_of(debate, &records)).await.expect("append");
         written.extend(records);
@@ -29,7 +28,7 @@ async fn each_sees_what_the_other_wrote() {
     assert_eq!(journal(&two, debate).await, written);
     two.remove(debate).await.expect("remove");
     let late = one.append(append_of(debate, &more_records(debate, &written, 1, "late"))).await;
-    assert_eq!(late, Err(StoreError::Conflict { debate, count: 0 }), "a removed debate has no continuation");
+    assert_eq!(late, Err(conflict(debate, &[])), "a removed debate has no continuation");
 }
 
 #[tokio::test]
@@ -38,7 +37,7 @@ async fn a_debate_is_run_by_one_living_process() {
     let runners = || fs::read_dir(folder.path().join("rebut.db.runners")).map_or(0, Iterator::count);
     let (one, two) = (open(&path), open(&path));
     let debate = DebateId::new();
-    let claim = |claim| Append { claim, ..Append::new(debate, 0) };
+    let claim = |claim| Append { claim, ..behind(debate, &[]) };
     let held = Err(StoreError::Held { debate, by: format!("process {}", std::process::id()) });
     assert_eq!(runners(), 0, "nobody runs anything yet");
     assert_eq!(one.append(claim(Claim::Take)).await, Ok(()));
@@ -65,7 +64,7 @@ async fn a_forged_runner_is_no_path() {
     fs::write(&victim, "precious").expect("a file");
     let forge = rusqlite::Connection::open(&path).expect("opens");
     forge.execute("INSERT INTO claims VALUES (?1, '../victim')", [debate.as_bytes()]).expect("a forged claim");
-    store.append(Append { claim: Claim::Take, ..Append::new(debate, 0) }).await.expect("nobody living holds it");
+    store.append(Append { claim: Claim::Take, ..behind(debate, &[]) }).await.expect("nobody living holds it");
     assert!(victim.exists());
 }
 

@@ -8,7 +8,7 @@ use rebut_engine::{
     projection::{Made, OfTurn, Projection, TurnList},
     store::{Append, Durability, Filter, Status, Store, StoreError},
 };
-use rebut_testkit::conformance::{append_of, more_records, session_of, turn_of};
+use rebut_testkit::conformance::{append_of, behind, conflict, more_records, session_of, turn_of};
 use std::{fs, path::Path, sync::Arc};
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn a_bad_append_fails_alone() {
         match at {
             50 => assert!(matches!(&result, Err(StoreError::Failed(why)) if why.contains("number 1"))),
             _ if at % 5 == 3 => assert!(matches!(&result, Err(StoreError::Failed(why)) if why.contains("UNIQUE")), "{at}: {result:?}"),
-            _ if at % 5 == 4 => assert_eq!(result, Err(StoreError::Conflict { debate: debates[at], count: 0 })),
+            _ if at % 5 == 4 => assert_eq!(result, Err(conflict(debates[at], &[]))),
             _ => assert_eq!(result, Ok(()), "{at}"),
         }
     }
@@ -153,7 +153,7 @@ async fn removed_text_leaves_the_file() {
         store.append(Append { session: Some(Box::new(session.clone())), turns, ..append_of(*debate, &records) }).await.expect("append");
         // The row grows, so that its first place becomes free.
         session.outcome = Some(long("outcome"));
-        store.append(Append { session: Some(Box::new(session)), ..Append::new(*debate, 3) }).await.expect("append");
+        store.append(Append { session: Some(Box::new(session)), ..behind(*debate, &records) }).await.expect("append");
     }
     for at in [4, 7] {
         let records = journal(&store, debates[at]).await;
@@ -245,7 +245,7 @@ async fn a_power_append_of_nothing_is_still_answered() {
     let debate = DebateId::new();
     let records = more_records(debate, &[], 1, "text");
     store.append(append_of(debate, &records)).await.expect("append");
-    store.append(Append { durability: Durability::Power, ..Append::new(debate, 1) }).await.expect("a barrier");
+    store.append(Append { durability: Durability::Power, ..behind(debate, &records) }).await.expect("a barrier");
     assert_eq!(journal(&store, debate).await, records);
     assert_eq!(store.sessions(&Filter::default()).await, Ok(vec![]));
 }

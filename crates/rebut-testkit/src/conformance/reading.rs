@@ -4,7 +4,7 @@ use super::{append_of, more_records};
 use rebut_engine::{
     DebateId,
     record::Record,
-    store::{Append, Head, Pick, Picked, Store},
+    store::{Head, Pick, Picked, Store},
 };
 use std::{borrow::Cow, sync::Arc};
 
@@ -20,9 +20,10 @@ async fn written(store: &Arc<dyn Store>, count: usize) -> (DebateId, Vec<Record>
         .zip(kinds)
         .map(|(record, kind)| Record { kind: Cow::Borrowed(kind), ..record })
         .collect();
-    store.append(append_of(other, &more_records(other, &[], 5, "theirs"))).await.expect("append");
+    let theirs = more_records(other, &[], 5, "theirs");
+    store.append(append_of(other, &theirs)).await.expect("append");
     store.append(append_of(debate, &records)).await.expect("append");
-    store.append(append_of(other, &more_records(other, &more_records(other, &[], 5, "theirs"), 20, "more"))).await.expect("append");
+    store.append(append_of(other, &more_records(other, &theirs, 20, "more"))).await.expect("append");
     (debate, records)
 }
 
@@ -44,7 +45,7 @@ fn defined(records: &[Record], pick: &Pick) -> Picked {
     let fitting: Vec<Record> = records.iter().filter(fits).cloned().collect();
     let most = pick.most.unwrap_or(usize::MAX).min(fitting.len());
     let picked = if pick.from_end { &fitting[fitting.len() - most..] } else { &fitting[..most] };
-    Picked { records: picked.to_vec(), head: records.last().map(|last| Head { seq: last.seq, ts: last.ts.clone() }) }
+    Picked { records: picked.to_vec(), head: records.last().map(|last| Head { seq: last.seq, ts: last.ts.clone(), hash: last.hash }) }
 }
 
 pub(super) async fn picks_what_fits(store: Arc<dyn Store>) {
@@ -89,7 +90,7 @@ pub(super) async fn picks_at_one_moment(store: Arc<dyn Store>) {
     let (writer, rest) = (store.clone(), records.clone());
     let writing = tokio::spawn(async move {
         for record in &rest[1..] {
-            let append = Append { records: vec![record.clone()], ..Append::new(debate, record.seq - 1) };
+            let append = append_of(debate, std::slice::from_ref(record));
             writer.append(append).await.expect("append");
             tokio::task::yield_now().await;
         }

@@ -9,7 +9,7 @@ use rebut_engine::{
     record::{Hash, Place, Record},
     running::RunCompleted,
     sandbox::{End, Ran, TestRun, TestVerdict},
-    store::{Append, Status, Store, StoreError, TurnRow},
+    store::{Append, Status, Store, TurnRow},
 };
 use std::sync::Arc;
 
@@ -132,8 +132,9 @@ pub(super) async fn events_leave_their_rows_in_the_same_step(store: Arc<dyn Stor
     assert_eq!(found(&store, debate).await, Tables::default(), "an unknown debate left nothing");
     let [first, second] = appends(debate);
     let early = Append { after: 9, records: Vec::new(), ..second.clone() };
+    let conflict = super::conflict(debate, &first.records);
     store.append(first).await.expect("append");
-    assert_eq!(store.append(early).await, Err(StoreError::Conflict { debate, count: 4 }));
+    assert_eq!(store.append(early).await, Err(conflict));
     let before = found(&store, debate).await;
     assert_eq!(before.code, [code_row(2, Some(1), 1)], "a refused append leaves nothing");
     store.append(second).await.expect("append");

@@ -80,7 +80,7 @@ pub async fn to_the_end(
 
 /// Why a debate came to no end. One that could not be written down any more is as far as it was, and goes on from there.
 fn left_open(app: &App, id: DebateId, error: DeskError) -> CliError {
-    let is_left = matches!(error, DeskError::Halted(Halt::Store(_)));
+    let is_left = matches!(error, DeskError::Halted(Halt::Store(_) | Halt::WentBack { .. }));
     let error = CliError::from(error);
     if is_left { error.and_hint(how_to_go_on(app, id)) } else { error }
 }

@@ -40,7 +40,18 @@ impl Observer for Observing {
     }
 
     fn halted(&self, debate: DebateId, why: &DeskError) {
+        self.metrics.halted(debate, why);
         self.log.complain("no longer run here", &[("debate", &debate.to_string()), ("why", &why.to_string())]);
+    }
+
+    fn restored(&self, debate: DebateId, events: u64) {
+        self.metrics.restored(debate, events);
+        let what = "the database had lost events, and has them again";
+        self.log.complain(what, &[("debate", &debate.to_string()), ("events", &events.to_string())]);
+    }
+
+    fn stalled(&self, debate: DebateId, why: &str) {
+        self.log.complain("waits for its journal", &[("debate", &debate.to_string()), ("why", why)]);
     }
 }
 

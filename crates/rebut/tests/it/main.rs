@@ -33,6 +33,8 @@ mod policy;
 #[cfg(target_os = "linux")]
 mod postgres;
 mod processes;
+#[cfg(target_os = "linux")]
+mod promotion;
 mod rebut;
 #[cfg(target_os = "linux")]
 mod recovery;

@@ -3,6 +3,7 @@
 mod nodes;
 mod restarts;
 mod schema;
+mod standby;
 mod writes;
 
 use rebut_engine::{
@@ -12,7 +13,7 @@ use rebut_engine::{
 };
 use rebut_store::{PostgresOptions, PostgresStore};
 use rebut_testkit::{
-    conformance::{CHECKS, append_of, more_records},
+    conformance::{CHECKS, append_of, behind, more_records},
     postgres::Cluster,
 };
 use std::{sync::Arc, time::Duration};
@@ -28,8 +29,8 @@ async fn journal(store: &dyn Store, debate: DebateId) -> Vec<Record> {
     store.load(debate, 0).await.expect("load")
 }
 
-fn claim(debate: DebateId, after: u64, claim: Claim) -> Append {
-    Append { claim, ..Append::new(debate, after) }
+fn claim(debate: DebateId, before: &[Record], claim: Claim) -> Append {
+    Append { claim, ..behind(debate, before) }
 }
 
 fn first(debate: DebateId, count: usize) -> Append {

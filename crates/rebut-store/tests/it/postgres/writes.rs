@@ -7,7 +7,7 @@ use rebut_engine::{
     store::{Append, Durability, Filter, Status, Store, StoreError},
 };
 use rebut_testkit::{
-    conformance::{append_of, more_records, session_of, turn_of},
+    conformance::{append_of, behind, conflict, more_records, session_of, turn_of},
     postgres::Cluster,
 };
 use std::sync::Arc;
@@ -61,7 +61,7 @@ async fn a_bad_append_fails_alone() {
         let result = task.await.expect("no panic");
         match at % 10 {
             3 => assert!(matches!(&result, Err(StoreError::Failed(why)) if why.contains("23505")), "{at}: {result:?}"),
-            4 => assert_eq!(result, Err(StoreError::Conflict { debate: debates[at], count: 0 })),
+            4 => assert_eq!(result, Err(conflict(debates[at], &[]))),
             8 => assert!(matches!(&result, Err(StoreError::Failed(why)) if why.contains("22P02")), "{at}: {result:?}"),
             _ => assert_eq!(result, Ok(()), "{at}"),
         }
@@ -119,7 +119,9 @@ async fn an_append_of_nothing_is_still_answered() {
     let cluster = Cluster::start();
     let store = connect(&cluster.database()).await;
     let debate = DebateId::new();
-    store.append(first(debate, 1)).await.expect("append");
-    store.append(Append { durability: Durability::Power, ..Append::new(debate, 1) }).await.expect("a barrier");
+    let append = first(debate, 1);
+    let records = append.records.clone();
+    store.append(append).await.expect("append");
+    store.append(Append { durability: Durability::Power, ..behind(debate, &records) }).await.expect("a barrier");
     assert_eq!(store.remove(DebateId::new()).await.map_err(|error| matches!(error, StoreError::NotFound(_))), Err(true));
 }
