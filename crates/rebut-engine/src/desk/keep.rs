@@ -1,6 +1,6 @@
 //! Keeping debates: fork, replay, export, import, audit, redact, remove.
 
-use super::{Desk, DeskOptions, More, Running, Start, quoting::still_quoting};
+use super::{Desk, DeskOptions, More, Running, Start, accepting::apart, quoting::still_quoting};
 use crate::{
     DebateId,
     audit::{self, Audit, ProblemKind},
@@ -211,8 +211,12 @@ impl Desk {
         append.records = vec![announced];
         append.durability = Durability::Power;
         append.claim = Claim::Release;
-        self.take_over(id, count).await?;
-        self.inner.store.redact(record.tombstone(), append).await?;
+        let (desk, tombstone) = (self.clone(), record.tombstone());
+        apart(async move {
+            desk.take_over(id, count).await?;
+            Ok(desk.inner.store.redact(tombstone, append).await?)
+        })
+        .await?;
         Ok(still_quoting(record, &records))
     }
 
@@ -227,13 +231,17 @@ impl Desk {
             Err(StoreError::Unreadable { .. }) => 0,
             picked => picked?.head.map_or(0, |head| head.seq),
         };
-        match self.take_over(id, count).await {
-            Err(DeskError::Store(StoreError::Conflict { count, .. })) => self.take_over(id, count).await?,
-            taken => taken?,
-        }
-        self.inner.store.remove(id).await?;
-        self.inner.ears.removed(id);
-        Ok(())
+        let desk = self.clone();
+        apart(async move {
+            match desk.take_over(id, count).await {
+                Err(DeskError::Store(StoreError::Conflict { count, .. })) => desk.take_over(id, count).await?,
+                taken => taken?,
+            }
+            desk.inner.store.remove(id).await?;
+            desk.inner.ears.removed(id);
+            Ok(())
+        })
+        .await
     }
 
     /// Claims a debate, so that neither another process is running it nor starts to. Refused where one does.

@@ -7,6 +7,7 @@ mod crashing;
 mod documents;
 mod evaluate;
 mod example;
+mod hanging_up;
 mod hearing;
 mod html;
 mod injection;
