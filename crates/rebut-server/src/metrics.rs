@@ -16,6 +16,8 @@ pub struct Metrics {
     requests: Mutex<BTreeMap<(&'static str, u16), u64>>,
     ended: Mutex<BTreeMap<&'static str, u64>>,
     sent: Mutex<BTreeMap<&'static str, u64>>,
+    taken_up: Mutex<BTreeMap<&'static str, u64>>,
+    stalled: AtomicU64,
     started: AtomicU64,
     turns: AtomicU64,
     failed: AtomicU64,
@@ -45,6 +47,16 @@ impl Metrics {
         *lock(&self.sent).entry(result).or_default() += 1;
     }
 
+    /// A debate that nobody ran was taken up here; it was claimed by this process (`own`) or by none that lives (`nobody`).
+    pub fn taken_up(&self, claim: &'static str) {
+        *lock(&self.taken_up).entry(claim).or_default() += 1;
+    }
+
+    /// So many debates cannot be gone on with here now.
+    pub fn stalled(&self, debates: u64) {
+        self.stalled.store(debates, Ordering::Relaxed);
+    }
+
     /// A watcher missed so many pieces of text.
     pub(crate) fn missed(&self, pieces: u64) {
         self.lagged.fetch_add(pieces, Ordering::Relaxed);
@@ -59,6 +71,9 @@ impl Metrics {
         family(&mut text, "rebut_debates_started_total", "counter", "Debates begun or gone on with here.", of(&self.started));
         let ended = lock(&self.ended).iter().map(|(how, count)| (format!("{{ending=\"{how}\"}}"), count.to_string())).collect();
         family(&mut text, "rebut_debates_ended_total", "counter", "Debates that ended or were paused here.", ended);
+        let taken_up = lock(&self.taken_up).iter().map(|(claim, count)| (format!("{{claim=\"{claim}\"}}"), count.to_string())).collect();
+        family(&mut text, "rebut_debates_taken_up_total", "counter", "Debates that nobody ran and that were taken up here.", taken_up);
+        family(&mut text, "rebut_debates_stalled", "gauge", "Debates that this server cannot go on with.", of(&self.stalled));
         family(&mut text, "rebut_turns_total", "counter", "Answers of models.", of(&self.turns));
         family(&mut text, "rebut_turns_failed_total", "counter", "Attempts that brought no answer.", of(&self.failed));
         let tokens = [("input", &self.input_tokens), ("output", &self.output_tokens)];
