@@ -368,6 +368,15 @@ impl Journal {
         }
     }
 
+    /// Remembers events that are about to be appended, from that number on, as if an earlier run had left them: a fork finds the turns it
+    /// copies.
+    pub fn recall(&self, entries: &[Entry], first: u64) {
+        for (seq, entry) in (first..).zip(entries) {
+            let record = Record::new(self.debate, seq, Hash::default(), self.now(), entry.place.clone(), &entry.event);
+            self.memory().absorb(&record, Some(entry.event.clone()));
+        }
+    }
+
     /// Keeps an event for the next append: facts the format derives need no commit of their own.
     pub async fn queue(&self, entry: Entry) {
         self.end.lock().await.queued.push(entry);

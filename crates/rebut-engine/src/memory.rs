@@ -5,7 +5,7 @@ use crate::{
     projection::{CodeRow, Made, OfTurn, Projection, Tables, TurnList, TurnLists},
     record::{Hash, Record},
     seal::Checkpoint,
-    store::{Append, Changed, Claim, Filter, Head, Pick, Picked, Session, Store, StoreError, TurnRow},
+    store::{Append, Changed, Claim, Filter, Head, Pick, Picked, Session, Status, Store, StoreError, TurnRow},
     visits::{Visit, Visits},
 };
 use std::{
@@ -30,6 +30,8 @@ struct Kept {
     turns: Vec<TurnRow>,
     projections: Vec<Projection>,
     claimed: bool,
+    /// Why it was given up, until somebody takes it.
+    why: Option<String>,
 }
 
 impl MemoryStore {
@@ -86,6 +88,9 @@ impl Kept {
             Claim::Take => true,
             Claim::Release => false,
         };
+        if matches!(append.claim, Claim::Take | Claim::Release) {
+            self.why = None;
+        }
         if let Some(session) = append.session {
             self.session = Some(*session);
         }
@@ -214,6 +219,25 @@ impl Store for MemoryStore {
 
     async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
         Ok(self.lock().get(&debate).filter(|kept| kept.claimed).map(|_| "this process".to_owned()))
+    }
+
+    async fn held_here(&self) -> Result<Vec<DebateId>, StoreError> {
+        let running = self.sessions(&Filter { status: Some(Status::Running), ..Filter::default() }).await?;
+        let debates = self.lock();
+        let is_held = |id: &DebateId| debates.get(id).is_some_and(|kept| kept.claimed);
+        Ok(running.into_iter().rev().map(|session| session.id).filter(is_held).collect())
+    }
+
+    async fn give_up(&self, debate: DebateId, why: &str) -> Result<(), StoreError> {
+        let mut debates = self.lock();
+        let kept = debates.get_mut(&debate).ok_or_else(|| StoreError::NotFound(debate.to_string()))?;
+        (kept.claimed, kept.why) = (false, Some(why.to_owned()));
+        Ok(())
+    }
+
+    async fn given_up(&self, wanted: &[DebateId]) -> Result<Vec<(DebateId, String)>, StoreError> {
+        let debates = self.lock();
+        Ok(wanted.iter().filter_map(|id| Some((*id, debates.get(id)?.why.clone()?))).collect())
     }
 
     async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {

@@ -51,6 +51,16 @@ pub trait Store: Send + Sync + 'static {
     /// interrupted.
     async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError>;
 
+    /// Debates that are recorded as running and that this process has claimed, whether or not it runs them, the oldest first.
+    async fn held_here(&self) -> Result<Vec<DebateId>, StoreError>;
+
+    /// Gives up a debate that this process has claimed or that nobody runs, and keeps the reason until somebody takes it;
+    /// [`StoreError::Held`] if another living process runs it.
+    async fn give_up(&self, debate: DebateId, why: &str) -> Result<(), StoreError>;
+
+    /// Of these debates, those that were given up and that nobody took since, each with the reason.
+    async fn given_up(&self, debates: &[DebateId]) -> Result<Vec<(DebateId, String)>, StoreError>;
+
     /// Waits until another process appended to something, and says to what (at least).
     async fn changed_elsewhere(&self) -> Result<Changed, StoreError>;
 

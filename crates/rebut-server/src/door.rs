@@ -23,6 +23,7 @@ use rebut_engine::{
 };
 use serde::de::DeserializeOwned;
 use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Instant};
+use tokio::sync::watch;
 
 /// A request that was let in.
 pub struct Call {
@@ -38,6 +39,8 @@ pub struct Call {
     parameters: HashMap<String, String>,
     guest: Option<Guest>,
     debate: Option<Session>,
+    /// Its other end is gone when nobody waits for the answer any more.
+    waiting: watch::Receiver<()>,
 }
 
 impl Call {
@@ -49,6 +52,12 @@ impl Call {
     /// The key of whoever asks.
     pub fn key(&self) -> Result<&Key, Problem> {
         Ok(&self.guest()?.key)
+    }
+
+    /// Waits until nobody waits for the answer any more. What was asked for is done all the same; only waiting for something else ends.
+    pub async fn client_left(&self) {
+        // Nothing is ever sent.
+        let _ = self.waiting.clone().changed().await;
     }
 
     /// The debate it is about, which is the asker's own.
@@ -82,23 +91,33 @@ impl Call {
     }
 }
 
-/// Answers a request by its row in the table.
+/// Answers a request by its row in the table. One that changes something is seen through, whatever becomes of its connection.
 pub async fn enter(server: Arc<Shared>, route: &'static Route, request: Request) -> Response {
     let begun = Instant::now();
     let mut about = About::default();
-    let answered = AssertUnwindSafe(answer(&server, route, request, &mut about)).catch_unwind().await;
-    let response = match answered {
-        Ok(Ok(response)) => response,
-        Ok(Err(problem)) => problem.into_response(),
-        Err(_) => Problem::internal("this is a mistake of the server; nothing is known to be lost").into_response(),
+    // Dropped with the connection.
+    let (_waits, waiting) = watch::channel(());
+    let admitted = AssertUnwindSafe(admit(&server, route, request, waiting, &mut about)).catch_unwind().await;
+    let changes = server.changes.clone();
+    let answering = async move {
+        let answered = match admitted {
+            Ok(Ok(call)) => AssertUnwindSafe((route.handler)(call)).catch_unwind().await,
+            Ok(Err(problem)) => Ok(Err(problem)),
+            Err(panic) => Err(panic),
+        };
+        let response = match answered {
+            Ok(Ok(response)) => response,
+            Ok(Err(problem)) => problem.into_response(),
+            Err(_) => Problem::internal("this is a mistake of the server; nothing is known to be lost").into_response(),
+        };
+        about.tell(&server, route, begun, response.status().as_u16());
+        response
     };
-    let status = response.status().as_u16();
-    server.metrics.answered(route.id, status);
-    if let Some(Told(told)) = &server.settings.told {
-        let About { key, debate } = &about;
-        told(&Answered { route: route.id, path: route.path, status, within: begun.elapsed(), key: key.as_deref(), debate: *debate });
+    if route.changes() {
+        changes.see_through(answering).await.unwrap_or_else(|| Problem::stopping().into_response())
+    } else {
+        answering.await
     }
-    response
 }
 
 /// What is known of a request once it was let in so far.
@@ -110,7 +129,25 @@ struct About {
     debate: Option<DebateId>,
 }
 
-async fn answer(server: &Arc<Shared>, route: &'static Route, request: Request, about: &mut About) -> Result<Response, Problem> {
+impl About {
+    /// Counts a request that was answered, and tells of it.
+    fn tell(&self, server: &Shared, route: &Route, begun: Instant, status: u16) {
+        server.metrics.answered(route.id, status);
+        if let Some(Told(told)) = &server.settings.told {
+            let Self { key, debate } = self;
+            told(&Answered { route: route.id, path: route.path, status, within: begun.elapsed(), key: key.as_deref(), debate: *debate });
+        }
+    }
+}
+
+/// What a request asks for, once it was let in and has come whole.
+async fn admit(
+    server: &Arc<Shared>,
+    route: &'static Route,
+    request: Request,
+    waiting: watch::Receiver<()>,
+    about: &mut About,
+) -> Result<Call, Problem> {
     let (mut parts, request_body) = request.into_parts();
     let guest = match route.least {
         Some(least) => Some(let_in(server, least, &parts, about).await?),
@@ -132,8 +169,7 @@ async fn answer(server: &Arc<Shared>, route: &'static Route, request: Request, a
     }
     let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &()).await.ok();
     let Parts { headers, uri, .. } = parts;
-    let call = Call { server: server.clone(), headers, body, upgrade, uri, parameters, guest, debate };
-    (route.handler)(call).await
+    Ok(Call { server: server.clone(), headers, body, upgrade, uri, parameters, guest, debate, waiting })
 }
 
 /// Whoever sent a request, if they may do this.

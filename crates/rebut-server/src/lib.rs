@@ -1,6 +1,7 @@
 //! Debates over HTTP. A server is given a desk and a front; it reads journals and knows no store, no model and no configuration.
 
 mod body;
+mod changes;
 mod docs;
 mod door;
 pub mod front;
@@ -22,5 +23,5 @@ mod ws;
 pub use guard::{Host, NotAHost};
 pub use metrics::Metrics;
 pub use problem::Problem;
-pub use routes::listed;
+pub use routes::{changing, listed};
 pub use server::{Answered, Server, Settings, Shared, Told, serve};

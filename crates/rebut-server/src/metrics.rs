@@ -24,6 +24,8 @@ pub struct Metrics {
     sent: Mutex<BTreeMap<&'static str, u64>>,
     halted: Mutex<BTreeMap<&'static str, u64>>,
     restored: AtomicU64,
+    taken_up: Mutex<BTreeMap<&'static str, u64>>,
+    stalled: AtomicU64,
     started: AtomicU64,
     turns: AtomicU64,
     failed: AtomicU64,
@@ -53,6 +55,16 @@ impl Metrics {
         *lock(&self.sent).entry(result).or_default() += 1;
     }
 
+    /// A debate that nobody ran was taken up here; it was claimed by this process (`own`) or by none that lives (`nobody`).
+    pub fn taken_up(&self, claim: &'static str) {
+        *lock(&self.taken_up).entry(claim).or_default() += 1;
+    }
+
+    /// So many debates cannot be gone on with here now.
+    pub fn stalled(&self, debates: u64) {
+        self.stalled.store(debates, Ordering::Relaxed);
+    }
+
     /// A watcher missed so many pieces of text.
     pub(crate) fn missed(&self, pieces: u64) {
         self.lagged.fetch_add(pieces, Ordering::Relaxed);
@@ -70,6 +82,9 @@ impl Metrics {
         let halted = lock(&self.halted).iter().map(|(why, count)| (format!("{{reason=\"{why}\"}}"), count.to_string())).collect();
         family(&mut text, "rebut_debates_halted_total", "counter", "Debates no longer run here, with no event that says so.", halted);
         family(&mut text, "rebut_events_restored_total", "counter", "Events written again that the database had lost.", of(&self.restored));
+        let taken_up = lock(&self.taken_up).iter().map(|(claim, count)| (format!("{{claim=\"{claim}\"}}"), count.to_string())).collect();
+        family(&mut text, "rebut_debates_taken_up_total", "counter", "Debates that nobody ran and that were taken up here.", taken_up);
+        family(&mut text, "rebut_debates_stalled", "gauge", "Debates that this server cannot go on with.", of(&self.stalled));
         family(&mut text, "rebut_turns_total", "counter", "Answers of models.", of(&self.turns));
         family(&mut text, "rebut_turns_failed_total", "counter", "Attempts that brought no answer.", of(&self.failed));
         let tokens = [("input", &self.input_tokens), ("output", &self.output_tokens)];

@@ -1,6 +1,7 @@
 //! A server: what it is made of, and how it runs until it is told to stop.
 
 use crate::{
+    changes::Changes,
     door,
     front::Front,
     guard::{Host, Hosts},
@@ -135,6 +136,8 @@ pub struct Shared {
     pub watchers: Arc<Watchers>,
     /// Who counts ballots.
     pub counts: Counts,
+    /// What is being changed.
+    pub changes: Arc<Changes>,
     /// Told when somebody ends a visit here.
     pub left: watch::Sender<()>,
     /// Whether its database answers.
@@ -167,9 +170,9 @@ impl Server {
         let (stop, stopping) = watch::channel(false);
         let hosts = Hosts::new(port, &self.settings.hosts);
         let document = openapi::document(&*self.front);
-        let (buckets, watchers, left, ready) = Default::default();
+        let (buckets, watchers, changes, left, ready) = Default::default();
         let counts = Counts::new(self.settings.counts);
-        let shared = Arc::new(Shared { server: self, hosts, buckets, watchers, counts, left, ready, stopping, document });
+        let shared = Arc::new(Shared { server: self, hosts, buckets, watchers, counts, changes, left, ready, stopping, document });
         let mut router = Router::new();
         for route in ROUTES {
             let server = shared.clone();
@@ -198,6 +201,8 @@ pub async fn serve(
     drop(listener);
     let all_ended = async {
         while connections.join_next().await.is_some() {}
+        // Some of those who asked may have left.
+        shared.changes.all_done().await;
         shared.watchers.all_left().await;
     };
     // Whoever does not take what is sent does not keep the server.

@@ -7,19 +7,29 @@ use std::{
     fs::{self, File, TryLockError},
     io::{self, Write},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 use uuid::Uuid;
 
 /// This store's side of the claims.
 pub(crate) struct Claims {
     folder: PathBuf,
+    name: Arc<str>,
     me: Option<Runner>,
 }
 
+/// A name that no other runner has.
+pub(crate) fn new_name() -> Arc<str> {
+    Uuid::new_v4().to_string().into()
+}
+
+/// What stands before the reason in the place of a runner's name, where a debate was given up. No runner has such a name.
+const GIVEN_UP: &str = "nobody: ";
+
 impl Claims {
-    /// The claims in the database at `path`. Touches no file yet.
-    pub(crate) fn new(path: &Path) -> Self {
-        Self { folder: folder_of(path), me: None }
+    /// The claims in the database at `path`, for a runner of this name. Touches no file yet.
+    pub(crate) fn new(path: &Path, name: Arc<str>) -> Self {
+        Self { folder: folder_of(path), name, me: None }
     }
 
     /// The other living runner of a debate, in words; `None` when the debate may be taken.
@@ -37,11 +47,17 @@ impl Claims {
     pub(crate) fn take(&mut self, connection: &Connection, debate: &[u8; 16]) -> Result<(), ClaimError> {
         let me = match &mut self.me {
             Some(me) => me,
-            place => place.insert(Runner::start(&self.folder)?),
+            place => place.insert(Runner::start(&self.folder, &self.name)?),
         };
         let mut statement = connection.prepare_cached("INSERT OR REPLACE INTO claims (debate_id, runner) VALUES (?1, ?2)")?;
         statement.execute(params![debate, me.name])?;
         Ok(())
+    }
+
+    /// Gives the debate up and keeps the reason in the place of the runner. [`Claims::held_by`] must have been asked before.
+    pub(crate) fn give_up(connection: &Connection, debate: &[u8; 16], why: &str) -> rusqlite::Result<()> {
+        let mut statement = connection.prepare_cached("INSERT OR REPLACE INTO claims (debate_id, runner) VALUES (?1, ?2)")?;
+        statement.execute(params![debate, format!("{GIVEN_UP}{why}")]).map(drop)
     }
 
     /// Gives the debate up.
@@ -64,6 +80,22 @@ pub(crate) fn running(connection: &Connection) -> rusqlite::Result<Vec<(String, 
     )?;
     let rows = statement.query_map([Status::Running.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
     rows.collect()
+}
+
+/// Every debate that is recorded as running and claimed by this runner, the oldest first.
+pub(crate) fn held(connection: &Connection, runner: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id FROM debate_sessions JOIN claims ON debate_id = unhex(replace(id, '-', ''))
+         WHERE status = ?1 AND runner = ?2 ORDER BY created_at, id",
+    )?;
+    let rows = statement.query_map([Status::Running.as_str(), runner], |row| row.get(0))?;
+    rows.collect()
+}
+
+/// Why a debate was given up, if it was and nobody took it since.
+pub(crate) fn why_given_up(connection: &Connection, debate: &[u8; 16]) -> rusqlite::Result<Option<String>> {
+    let claim = claimed_by(connection, debate)?;
+    Ok(claim.and_then(|runner| runner.strip_prefix(GIVEN_UP).map(str::to_owned)))
 }
 
 /// What the file of that runner says if it lives. Only looks, so it needs no transaction: a claim is written after the lock was taken.
@@ -99,7 +131,7 @@ struct Runner {
 }
 
 impl Runner {
-    fn start(folder: &Path) -> io::Result<Self> {
+    fn start(folder: &Path, name: &str) -> io::Result<Self> {
         let mut builder = fs::DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -108,7 +140,7 @@ impl Runner {
             // Asking removes what the dead left behind.
             living(&entry?.path())?;
         }
-        let name = Uuid::new_v4().to_string();
+        let name = name.to_owned();
         let path = folder.join(&name);
         let mut file = File::create_new(&path)?;
         file.lock()?;

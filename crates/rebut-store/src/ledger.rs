@@ -10,7 +10,7 @@ use rebut_engine::{
     store::{Append, Claim, Durability, StoreError},
 };
 use rusqlite::Connection;
-use std::{collections::HashMap, path::Path};
+use std::{collections::HashMap, path::Path, sync::Arc};
 
 /// Debates whose end is remembered.
 const ENDS: usize = 65_536;
@@ -47,14 +47,27 @@ pub(crate) enum Step {
     Work(Work),
     /// Something beside the journals.
     Change(Change),
+    /// Nobody runs a debate, for this reason.
+    GiveUp(DebateId, String),
 }
 
 /// A change beside the journals. Made again where the transaction it was part of is undone.
 pub(crate) struct Change {
-    /// Whether it must survive a power cut, and leave nothing of what was there before.
-    pub(crate) is_lasting: bool,
+    /// What becomes of it.
+    pub(crate) lasting: Lasting,
     /// Makes it.
     pub(crate) make: Make,
+}
+
+/// What a change beside the journals survives, and what it leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lasting {
+    /// It survives a crash of the process; a power cut may take it.
+    Process,
+    /// It survives a power cut.
+    Power,
+    /// So it does, and nothing is left of what was there before.
+    Cleared,
 }
 
 /// What makes a change.
@@ -65,7 +78,8 @@ impl Step {
     pub(crate) fn needs_power(&self) -> bool {
         match self {
             Self::Work(work) => work.needs_power(),
-            Self::Change(change) => change.is_lasting,
+            Self::Change(change) => change.lasting != Lasting::Process,
+            Self::GiveUp(..) => false,
         }
     }
 
@@ -73,7 +87,8 @@ impl Step {
     pub(crate) fn leaves_traces(&self) -> bool {
         match self {
             Self::Work(work) => work.leaves_traces(),
-            Self::Change(change) => change.is_lasting,
+            Self::Change(change) => change.lasting == Lasting::Cleared,
+            Self::GiveUp(..) => false,
         }
     }
 }
@@ -115,9 +130,9 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// The ledger in the database at `path`.
-    pub(crate) fn new(connection: Connection, path: &Path) -> Self {
-        Self { connection, claims: Claims::new(path), ends: HashMap::new(), version: None, written: None }
+    /// The ledger in the database at `path`; debates are claimed under that name.
+    pub(crate) fn new(connection: Connection, path: &Path, runner: Arc<str>) -> Self {
+        Self { connection, claims: Claims::new(path, runner), ends: HashMap::new(), version: None, written: None }
     }
 
     /// First and last number in the file of the events of the last transaction.
@@ -144,6 +159,7 @@ impl Ledger {
             let done = match step {
                 Step::Work(work) => self.apply(work),
                 Step::Change(change) => (change.make)(&self.connection).map_err(Trouble::from),
+                Step::GiveUp(debate, why) => self.give_up(*debate, why),
             };
             results.push(match done {
                 Err(Trouble::Refused(error)) => Err(error),
@@ -175,6 +191,16 @@ impl Ledger {
                 let found = rows::remove(&self.connection, *debate)?;
                 if found { Ok(()) } else { Err(Trouble::Refused(StoreError::NotFound(debate.to_string()))) }
             }
+        }
+    }
+
+    fn give_up(&mut self, debate: DebateId, why: &str) -> Result<(), Trouble> {
+        if self.count(debate)? == 0 {
+            return Err(Trouble::Refused(StoreError::NotFound(debate.to_string())));
+        }
+        match self.claims.held_by(&self.connection, debate.as_bytes())? {
+            Some(by) => Err(Trouble::Refused(StoreError::Held { debate, by })),
+            None => Ok(Claims::give_up(&self.connection, debate.as_bytes(), why)?),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The outbox in SQLite: what is to be sent is written with the event; the rest of it goes through the same writing thread as everything else.
 
 use crate::{
-    ledger::{Change, Step},
+    ledger::{Change, Lasting, Step},
     rows::{count, int},
     sqlite::SqliteStore,
 };
@@ -44,7 +44,7 @@ impl SqliteStore {
     /// Changes something beside the journals, and gives what came of it once that is committed.
     pub(crate) async fn change<T: Send + 'static>(
         &self,
-        is_lasting: bool,
+        lasting: Lasting,
         change: impl Fn(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let came = Arc::new(Mutex::new(None));
@@ -54,7 +54,7 @@ impl SqliteStore {
             *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(change(connection)?);
             Ok(())
         };
-        self.write(Step::Change(Change { is_lasting, make: Box::new(make) })).await?;
+        self.write(Step::Change(Change { lasting, make: Box::new(make) })).await?;
         let came = came.lock().unwrap_or_else(PoisonError::into_inner).take();
         came.ok_or_else(|| StoreError::Failed("a change was committed and never made".to_owned()))
     }
@@ -63,7 +63,7 @@ impl SqliteStore {
 #[async_trait::async_trait]
 impl Outbox for SqliteStore {
     async fn add_webhook(&self, new: NewWebhook, most: usize) -> Result<Option<Webhook>, StoreError> {
-        self.change(true, move |connection| add(connection, &new, most)).await
+        self.change(Lasting::Cleared, move |connection| add(connection, &new, most)).await
     }
 
     async fn webhooks(&self, owner: Option<&str>) -> Result<Vec<Webhook>, StoreError> {
@@ -87,7 +87,7 @@ impl Outbox for SqliteStore {
     async fn replace_webhook(&self, owner: &str, id: &str, url: &str, events: &[String]) -> Result<bool, StoreError> {
         let values = [owner, id, url].map(str::to_owned);
         let events = list(events);
-        self.change(true, move |connection| {
+        self.change(Lasting::Cleared, move |connection| {
             let [owner, id, url] = &values;
             let sql = "UPDATE webhooks SET url = ?3, events = ?4, why_off = NULL WHERE owner = ?1 AND id = ?2";
             Ok(connection.execute(sql, (owner, id, url, &events))? > 0)
@@ -97,7 +97,7 @@ impl Outbox for SqliteStore {
 
     async fn remove_webhook(&self, owner: &str, id: &str) -> Result<bool, StoreError> {
         let of = (owner.to_owned(), id.to_owned());
-        self.change(true, move |connection| {
+        self.change(Lasting::Cleared, move |connection| {
             let removed = connection.execute("DELETE FROM webhooks WHERE owner = ?1 AND id = ?2", (&of.0, &of.1))?;
             if removed > 0 {
                 connection.execute("DELETE FROM webhook_deliveries WHERE webhook_id = ?1", [&of.1])?;
@@ -128,12 +128,12 @@ impl Outbox for SqliteStore {
         if self.read(move |connection| due(connection, &looked)).await?.is_empty() {
             return Ok(Vec::new());
         }
-        self.change(false, move |connection| claim(connection, &asked)).await
+        self.change(Lasting::Process, move |connection| claim(connection, &asked)).await
     }
 
     async fn settle_delivery(&self, claimed: &Claimed, came: &Settled) -> Result<(), StoreError> {
         let (claimed, came) = (claimed.clone(), came.clone());
-        self.change(false, move |connection| settle(connection, &claimed, &came)).await
+        self.change(Lasting::Process, move |connection| settle(connection, &claimed, &came)).await
     }
 
     async fn waiting_deliveries(&self) -> Result<u64, StoreError> {
@@ -144,7 +144,7 @@ impl Outbox for SqliteStore {
     async fn sweep_deliveries(&self, older: Duration) -> Result<(), StoreError> {
         let before = format!("-{:.3} seconds", older.as_secs_f64());
         let sql = format!("DELETE FROM webhook_deliveries WHERE state <> 'waiting' AND settled_at <= {}", later("?1"));
-        self.change(false, move |connection| connection.execute(&sql, [&before]).map(drop)).await
+        self.change(Lasting::Process, move |connection| connection.execute(&sql, [&before]).map(drop)).await
     }
 }
 

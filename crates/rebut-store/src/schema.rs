@@ -138,11 +138,30 @@ fn make_file(path: &Path) -> io::Result<()> {
     if path.exists() {
         return Ok(());
     }
+    // From the file up: whose name is new in the folder above it.
+    let new: Vec<&Path> = path.ancestors().take_while(|part| !part.exists()).collect();
     if let Some(parent) = path.parent() {
         folders.recursive(true).create(parent)?;
     }
     match file.write(true).create_new(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        made => made.map(drop),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+        made => drop(made?),
     }
+    new.iter().rev().filter_map(|part| part.parent()).try_for_each(sync_names)
+}
+
+/// Brings the names in a folder to the disk: what is committed to a file whose name is lost is lost too.
+#[cfg(unix)]
+fn sync_names(folder: &Path) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, PermissionDenied};
+    match fs::File::open(folder).and_then(|folder| folder.sync_all()) {
+        // A folder that may be written and not read, or a file system that keeps no names that could be lost.
+        Err(error) if matches!(error.kind(), PermissionDenied | InvalidInput) => Ok(()),
+        synced => synced,
+    }
+}
+
+#[cfg(not(unix))]
+fn sync_names(_: &Path) -> io::Result<()> {
+    Ok(())
 }

@@ -31,6 +31,8 @@ pub struct SqliteStore {
     writer: Writer,
     elsewhere: Arc<Elsewhere>,
     path: PathBuf,
+    /// The name under which this store claims debates.
+    runner: Arc<str>,
 }
 
 impl SqliteStore {
@@ -41,8 +43,9 @@ impl SqliteStore {
         let connection = schema::open_writer(&path)?;
         let last = rows::last_event(&connection).map_err(|error| sql_failed("reading the database", &path, &error))?;
         let elsewhere = Arc::new(Elsewhere::new(last));
-        let writer = Writer::start(connection, &path, elsewhere.clone())?;
-        Ok(Self { watcher: Mutex::new(None), readers: Arc::new(Readers::new(path.clone())), writer, elsewhere, path })
+        let runner = claims::new_name();
+        let writer = Writer::start(connection, &path, runner.clone(), elsewhere.clone())?;
+        Ok(Self { watcher: Mutex::new(None), readers: Arc::new(Readers::new(path.clone())), writer, elsewhere, path, runner })
     }
 
     /// Whether every page of the file can be read and is where it belongs. Reads all of it.
@@ -120,6 +123,25 @@ impl Store for SqliteStore {
         let claimed = self.read(move |connection| claims::claimed_by(connection, debate.as_bytes())).await?;
         let Some(runner) = claimed else { return Ok(None) };
         claims::look(&self.path, &runner).map_err(|error| failed("looking for the runner", error))
+    }
+
+    async fn held_here(&self) -> Result<Vec<DebateId>, StoreError> {
+        let runner = self.runner.clone();
+        let held = self.read(move |connection| claims::held(connection, &runner)).await?;
+        Ok(held.into_iter().filter_map(|debate| debate.parse().ok()).collect())
+    }
+
+    async fn give_up(&self, debate: DebateId, why: &str) -> Result<(), StoreError> {
+        self.write(Step::GiveUp(debate, why.to_owned())).await
+    }
+
+    async fn given_up(&self, debates: &[DebateId]) -> Result<Vec<(DebateId, String)>, StoreError> {
+        let debates = debates.to_vec();
+        let look = move |connection: &Connection| {
+            let why = |debate: &DebateId| Ok(claims::why_given_up(connection, debate.as_bytes())?.map(|why| (*debate, why)));
+            debates.iter().filter_map(|debate| why(debate).transpose()).collect()
+        };
+        self.read(look).await
     }
 
     async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {

@@ -1,6 +1,6 @@
 //! Visits in SQLite: rows beside the journals, written by the same thread.
 
-use crate::{rows::int, sqlite::SqliteStore};
+use crate::{ledger::Lasting, rows::int, sqlite::SqliteStore};
 use rebut_engine::{
     store::StoreError,
     visits::{Visit, Visits},
@@ -11,8 +11,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 impl Visits for SqliteStore {
     async fn open_visit(&self, visit: &Visit, now: i64, most: usize) -> Result<(), StoreError> {
         let visit = visit.clone();
-        // One that a power cut takes along is opened again; nobody is let in by mistake.
-        self.change(false, move |connection| open(connection, &visit, now, most)).await
+        // Whoever is given its cookie counts on it.
+        self.change(Lasting::Power, move |connection| open(connection, &visit, now, most)).await
     }
 
     async fn visit(&self, id: &str) -> Result<Option<Visit>, StoreError> {
@@ -26,7 +26,7 @@ impl Visits for SqliteStore {
 
     async fn close_visit(&self, id: &str) -> Result<(), StoreError> {
         let id = id.to_owned();
-        self.change(true, move |connection| connection.execute("DELETE FROM visits WHERE id = ?1", [&id]).map(drop)).await
+        self.change(Lasting::Cleared, move |connection| connection.execute("DELETE FROM visits WHERE id = ?1", [&id]).map(drop)).await
     }
 }
 

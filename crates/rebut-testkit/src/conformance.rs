@@ -48,6 +48,8 @@ checks! {
     redaction_is_all_or_nothing,
     removes_everything,
     takes_and_gives_up,
+    says_what_is_claimed_here,
+    keeps_why_nobody_runs_it,
     many_writers_lose_nothing,
     events_leave_their_rows_in_the_same_step,
     what_events_left_is_cleared_with_them,
@@ -437,6 +439,45 @@ async fn takes_and_gives_up(store: Arc<dyn Store>) {
         written.extend(records);
     }
     assert_eq!(loaded(&store, debate, 0).await, written);
+}
+
+async fn says_what_is_claimed_here(store: Arc<dyn Store>) {
+    let debates: Vec<DebateId> = (0..4).map(|_| DebateId::new()).collect();
+    let times = ["04", "02", "03", "01"].map(|second| format!("2026-01-02T03:04:{second}.000Z"));
+    let states = [(Claim::Take, Status::Running), (Claim::Take, Status::Running), (Claim::Keep, Status::Running), (Claim::Take, Status::Paused)];
+    for ((debate, at), (claim, status)) in debates.iter().zip(&times).zip(states) {
+        let session = Some(Box::new(session_of(*debate, at, status)));
+        let records = more_records(*debate, &[], 1, "begun");
+        store.append(Append { claim, session, ..append_of(*debate, &records) }).await.expect("append");
+    }
+    assert_eq!(store.held_here().await, Ok(vec![debates[1], debates[0]]), "running and claimed, the oldest first");
+    store.append(Append { claim: Claim::Release, ..Append::new(debates[1], 1) }).await.expect("given up");
+    assert_eq!(store.held_here().await, Ok(vec![debates[0]]));
+    assert_eq!(store.abandoned(9).await, Ok(vec![debates[1], debates[2]]));
+}
+
+async fn keeps_why_nobody_runs_it(store: Arc<dyn Store>) {
+    let (debate, other) = (DebateId::new(), DebateId::new());
+    let taken = |after: u64, claim: Claim| Append { claim, ..Append::new(debate, after) };
+    let records = more_records(debate, &[], 1, "begun");
+    let session = Some(Box::new(session_of(debate, "2026-01-02T03:04:05.000Z", Status::Running)));
+    store.append(Append { claim: Claim::Take, session, ..append_of(debate, &records) }).await.expect("append");
+    assert_eq!(store.given_up(&[debate, other]).await, Ok(Vec::new()));
+    let why = "no model `x:y`: 50% of \u{202e}'them'; DROP TABLE claims --";
+    for why in [why, "another reason"] {
+        store.give_up(debate, why).await.expect("it is ours, or nobody's");
+        assert_eq!(store.given_up(&[other, debate]).await, Ok(vec![(debate, why.to_owned())]));
+        assert_eq!((store.runner(debate).await, store.held_here().await), (Ok(None), Ok(Vec::new())));
+    }
+    assert_eq!(store.give_up(other, why).await, Err(StoreError::NotFound(other.to_string())));
+    store.append(taken(1, Claim::Take)).await.expect("it is free");
+    assert_eq!((store.given_up(&[debate]).await, store.held_here().await), (Ok(Vec::new()), Ok(vec![debate])), "somebody runs it");
+    store.give_up(debate, why).await.expect("given up");
+    store.append(taken(1, Claim::Release)).await.expect("released");
+    assert_eq!(store.given_up(&[debate]).await, Ok(Vec::new()));
+    store.give_up(debate, why).await.expect("nobody's can be given a reason too");
+    store.remove(debate).await.expect("removed");
+    assert_eq!(store.given_up(&[debate]).await, Ok(Vec::new()), "nothing is kept of what is removed");
 }
 
 async fn many_writers_lose_nothing(store: Arc<dyn Store>) {

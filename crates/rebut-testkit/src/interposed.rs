@@ -126,6 +126,19 @@ impl Store for Interposed {
         self.store().runner(debate).await
     }
 
+    async fn held_here(&self) -> Result<Vec<DebateId>, StoreError> {
+        self.may_read()?;
+        self.store.held_here().await
+    }
+
+    async fn give_up(&self, debate: DebateId, why: &str) -> Result<(), StoreError> {
+        self.store.give_up(debate, why).await
+    }
+
+    async fn given_up(&self, debates: &[DebateId]) -> Result<Vec<(DebateId, String)>, StoreError> {
+        self.store.given_up(debates).await
+    }
+
     async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
         self.store().changed_elsewhere().await
     }

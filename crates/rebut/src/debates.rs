@@ -105,6 +105,14 @@ impl Debates {
         }
     }
 
+    /// Why nobody runs a debate, where a server gave it up and nobody took it since.
+    pub async fn stalled(&self, id: DebateId) -> Result<Option<String>, CliError> {
+        match self {
+            Self::Here(desk) => Ok(desk.given_up(&[id]).await?.remove(&id)),
+            Self::There(remote) => Ok(remote.standing(id).await?.stalled),
+        }
+    }
+
     /// The gate at which a debate waits.
     pub async fn open_gate(&self, id: DebateId) -> Result<Option<GateOpened>, CliError> {
         match self {

@@ -72,6 +72,9 @@ struct Cards {
 pub struct Standing {
     /// Whether a process runs it now.
     pub is_run: bool,
+    /// Why it is not, where the server says so.
+    #[serde(default)]
+    pub stalled: Option<String>,
     /// A gate that waits.
     pub open_gate: Option<GateOpened>,
 }

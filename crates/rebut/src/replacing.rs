@@ -1,4 +1,4 @@
-//! Writing files in one step: whole or not at all, never through a link that somebody planted, and secrets readable only by their owner.
+//! Writing files in one step: whole or not at all, also after a power cut, never through a link that somebody planted, and secrets readable only by their owner.
 
 use crate::{
     beneath::{Folder, Kind, Readers, Typed},
@@ -23,8 +23,9 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
         Ok(known) => file.set_permissions(known.metadata()?.permissions()),
         Err(_) => Ok(()),
     });
+    let synced = written.and_then(|()| file.sync_all());
     drop(file);
-    settle(written.and_then(|()| folder.rename(&beside, &name)), &folder, &beside).map_err(failed)
+    settle(synced.and_then(|()| folder.rename(&beside, &name)), &folder, &beside).and_then(|()| folder.sync()).map_err(failed)
 }
 
 /// The same for a file that only its owner reads, from its first byte on.
@@ -47,9 +48,10 @@ fn private(path: &Path, text: &str, put: impl FnOnce(&Folder, &OsStr, &OsStr) ->
     let failed = |error: io::Error| CliError::file("write", path, &error);
     let (folder, name) = place_of(path)?;
     let (mut file, beside) = beside(&folder, &name, Readers::Owner).map_err(failed)?;
-    let written = file.write_all(text.as_bytes());
+    // Its bytes first, then its name: a power cut leaves the old file or the new one, never an empty one.
+    let synced = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     drop(file);
-    settle(written.and_then(|()| put(&folder, &beside, &name)), &folder, &beside).map_err(failed)
+    settle(synced.and_then(|()| put(&folder, &beside, &name)), &folder, &beside).and_then(|()| folder.sync()).map_err(failed)
 }
 
 /// Clears away what a step that failed left beside its file. What went wrong is told; whether that could be done matters less.
@@ -62,7 +64,7 @@ pub fn append_line(path: &Path, line: &str) -> Result<(), CliError> {
     let failed = |error: io::Error| CliError::file("write", path, &error);
     let (folder, name) = place_of(path)?;
     let mut open = folder.open_or_new(&name).map_err(failed)?;
-    open.write_all(format!("{line}\n").as_bytes()).map_err(failed)
+    open.write_all(format!("{line}\n").as_bytes()).and_then(|()| open.sync_all()).and_then(|()| folder.sync()).map_err(failed)
 }
 
 /// Whether files can be written into a directory, before anybody is asked and paid. It is made if need be.

@@ -1,6 +1,6 @@
 //! Keeping debates: fork, replay, export, import, audit, redact, remove.
 
-use super::{Desk, DeskOptions, More, Running, Start, quoting::still_quoting};
+use super::{Desk, DeskOptions, More, Running, Start, accepting::apart, quoting::still_quoting};
 use crate::{
     DebateId,
     audit::{self, Audit, ProblemKind},
@@ -212,8 +212,12 @@ impl Desk {
         append.records = vec![announced];
         append.durability = Durability::Power;
         append.claim = Claim::Release;
-        self.take_over(id, count, head).await?;
-        self.inner.store.redact(record.tombstone(), append).await?;
+        let (desk, tombstone) = (self.clone(), record.tombstone());
+        apart(async move {
+            desk.take_over(id, count, head).await?;
+            Ok(desk.inner.store.redact(tombstone, append).await?)
+        })
+        .await?;
         Ok(still_quoting(record, &records))
     }
 
@@ -228,13 +232,17 @@ impl Desk {
             Err(StoreError::Unreadable { .. }) => Default::default(),
             picked => picked?.head.map_or_else(Default::default, |head| (head.seq, head.hash)),
         };
-        match self.take_over(id, count, head).await {
-            Err(DeskError::Store(StoreError::Conflict { count, head, .. })) => self.take_over(id, count, head).await?,
-            taken => taken?,
-        }
-        self.inner.store.remove(id).await?;
-        self.inner.ears.removed(id);
-        Ok(())
+        let desk = self.clone();
+        apart(async move {
+            match desk.take_over(id, count, head).await {
+                Err(DeskError::Store(StoreError::Conflict { count, head, .. })) => desk.take_over(id, count, head).await?,
+                taken => taken?,
+            }
+            desk.inner.store.remove(id).await?;
+            desk.inner.ears.removed(id);
+            Ok(())
+        })
+        .await
     }
 
     /// Claims a debate, so that neither another process is running it nor starts to. Refused where one does.

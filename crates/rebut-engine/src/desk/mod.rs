@@ -1,5 +1,6 @@
 //! The desk: the one façade that starts, resumes, watches, steers and keeps debates, and the only spawner.
 
+mod accepting;
 mod keep;
 mod overdue;
 mod quoting;
@@ -38,7 +39,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 use tokio::{
@@ -67,6 +68,10 @@ struct Inner {
     formats: &'static [Format],
     stream_deltas: bool,
     live: Mutex<HashMap<DebateId, Live>>,
+    /// Debates that are being begun or taken up here, and how many times each: claimed, perhaps, and not run yet.
+    begun: channel::Sender<HashMap<DebateId, usize>>,
+    /// Whether this process is letting go of its debates.
+    leaving: AtomicBool,
     /// Debates whose runs crashed here, and when.
     crashed: Mutex<HashMap<DebateId, Instant>>,
     /// Who is told of what is appended.
@@ -187,6 +192,8 @@ impl Desk {
                 formats: options.formats,
                 stream_deltas: options.stream_deltas,
                 live: Mutex::default(),
+                begun: channel::Sender::default(),
+                leaving: AtomicBool::new(false),
                 crashed: Mutex::default(),
                 ears: Arc::new(Ears::new(options.observer)),
                 listening: std::sync::Once::new(),
@@ -280,6 +287,7 @@ impl Desk {
     /// Ends at once whatever runs here, without a word in any journal: what is on record stays and can be gone on with. When this
     /// returns, nothing of it is left, agent programs included.
     pub async fn stop_all(&self) {
+        self.inner.leave();
         let all: Vec<Live> = self.inner.live().drain().map(|(_, live)| live).collect();
         for task in all.iter().filter_map(|live| live.task.get()) {
             task.abort();

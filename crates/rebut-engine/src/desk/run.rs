@@ -1,6 +1,10 @@
 //! Running debates: from a request or a journal to an outcome.
 
-use super::{Desk, Live, More, Running, Start, watch::Leaving};
+use super::{
+    Desk, Live, More, Running, Start,
+    accepting::{Beginning, apart},
+    watch::Leaving,
+};
 use crate::{
     DebateId,
     agent::Agent,
@@ -29,7 +33,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    sync::{SetOnce, watch as channel},
+    sync::{SetOnce, oneshot, watch as channel},
     time::Instant,
 };
 
@@ -37,6 +41,20 @@ use tokio::{
 enum Word {
     Persons(Option<String>),
     Nobodys,
+}
+
+/// A run that was spawned and waits until whoever asked for it is told, or has left.
+pub(super) struct Begun {
+    running: Running,
+    waits: oneshot::Sender<()>,
+}
+
+impl Begun {
+    /// Lets it go.
+    fn told(self) -> Running {
+        drop(self.waits);
+        self.running
+    }
 }
 
 /// The program's name and version, as journals hold it.
@@ -86,7 +104,14 @@ impl Desk {
         self.resume_for(id, More::default(), Word::Nobodys).await
     }
 
+    /// In a task of its own: a debate that was taken is run, whatever becomes of whoever asked for it.
     async fn resume_for(&self, id: DebateId, more: More, word: Word) -> Result<Running, DeskError> {
+        let desk = self.clone();
+        apart(async move { desk.resume_now(id, more, word).await }).await.map(Begun::told)
+    }
+
+    async fn resume_now(&self, id: DebateId, more: More, word: Word) -> Result<Begun, DeskError> {
+        let _beginning = Beginning::of(&self.inner, id);
         self.see_off(id).await?;
         if self.inner.live().contains_key(&id) {
             return Err(DeskError::WrongState(format!("debate {id} is running here already")));
@@ -111,6 +136,9 @@ impl Desk {
             if memory.redacted {
                 return Err(DeskError::WrongState(format!("debate {} has redacted events; it can be read but not run again", id.short())));
             }
+            if memory.paused && !is_asked {
+                return Err(DeskError::WrongState(format!("debate {} is paused; it goes on when a person says so", id.short())));
+            }
             let drift = self.drift(&started)?;
             let limits = new_limits(memory.limits.unwrap_or(started.limits), more)?;
             (started, DebateResumed { engine: ENGINE.to_owned(), drift, in_doubt: memory.in_doubt(), limits, by })
@@ -125,6 +153,8 @@ impl Desk {
                 updated_at: now.to_owned(),
                 ..view::session(id, &row, &created_at)
             })),
+            // A person is told that it goes on; where nobody asked, somebody looks for it again.
+            durability: is_asked.then_some(Durability::Power),
             ..Commit::default()
         };
         let (cancelled, pause_asked) = {
@@ -139,7 +169,7 @@ impl Desk {
             journal.memory().limits = Some(limits);
         }
         journal.append(vec![Entry::new(Place::default(), Event::DebateResumed(resumed))], commit).await?;
-        let running = self.spawn(id, format, started, models, journal.clone(), same_prompts);
+        let begun = self.spawn(id, format, started, models, journal.clone(), same_prompts);
         if let Some(cancelled) = cancelled {
             self.cancel_live(id, &journal, cancelled);
         } else if pause_asked.is_some() {
@@ -149,7 +179,7 @@ impl Desk {
                 live.steer_to(Steer::Pause);
             }
         }
-        Ok(running)
+        Ok(begun)
     }
 
     /// Waits for a run whose last event is written already: whoever saw that event may count on it that nobody runs the debate.
@@ -164,7 +194,8 @@ impl Desk {
         Ok(())
     }
 
-    /// Records the beginning and spawns the run. `copied` are events taken over from another debate.
+    /// Records the beginning and spawns the run. `copied` are events taken over from another debate. Both happen in a task of its own: if
+    /// the caller does not wait for it, either nothing is recorded or the debate runs.
     pub(super) async fn begin(
         &self,
         id: DebateId,
@@ -173,6 +204,19 @@ impl Desk {
         models: Opened,
         copied: Vec<Entry>,
     ) -> Result<Running, DeskError> {
+        let desk = self.clone();
+        apart(async move { desk.begin_now(id, format, started, models, copied).await }).await.map(Begun::told)
+    }
+
+    async fn begin_now(
+        &self,
+        id: DebateId,
+        format: &'static Format,
+        started: Arc<Started>,
+        models: Opened,
+        copied: Vec<Entry>,
+    ) -> Result<Begun, DeskError> {
+        let _beginning = Beginning::of(&self.inner, id);
         let journal = Arc::new(self.inner.journal(id));
         let row = started.clone();
         let commit = Commit {
@@ -180,22 +224,20 @@ impl Desk {
             session: Some(Box::new(move |now| view::session(id, &row, now))),
             // A journal begins once; what would come behind another's beginning is nothing anybody asked for.
             unless: Some(Box::new(|memory| memory.started.is_some().then_some(TooLate::Begun))),
+            // Whoever asked for it is told that it runs.
+            durability: Some(Durability::Power),
             ..Commit::default()
         };
         let forked = !copied.is_empty();
+        // What is copied is found as if it had been recorded here. It is not read back: between the append and the run nothing may fail.
+        journal.recall(&copied, 2);
         let first = Entry::new(Place::default(), Event::DebateStarted(started.clone()));
         match journal.append(std::iter::once(first).chain(copied).collect(), commit).await {
             Err(Halt::TooLate(what)) => return Err(DeskError::TooLate { debate: id, what }),
             begun => begun?,
         };
-        if forked {
-            // What was copied is found as if it had been recorded here.
-            let fresh = Arc::new(self.inner.journal(id));
-            fresh.catch_up().await?;
-            return Ok(self.spawn(id, format, started, models, fresh, false));
-        }
         journal.memory().started = Some(started.clone());
-        Ok(self.spawn(id, format, started, models, journal, true))
+        Ok(self.spawn(id, format, started, models, journal, !forked))
     }
 
     /// Opens every model and pins everything that shapes the debate.
@@ -272,29 +314,40 @@ impl Desk {
         models: Opened,
         journal: Arc<Journal>,
         same_prompts: bool,
-    ) -> Running {
+    ) -> Begun {
         let (steer, steered) = channel::channel(Steer::Run);
+        let steer = Arc::new(steer);
         let deltas = if self.inner.stream_deltas { Deltas::with_capacity(256) } else { Deltas::default() };
         let (end, ended) = channel::channel(None);
         let task: Arc<OnceLock<_>> = Arc::default();
         let lost: Arc<SetOnce<Halt>> = Arc::default();
         let live = Live {
             journal: journal.clone(),
-            steer: Arc::new(steer),
+            steer: steer.clone(),
             deltas: deltas.clone(),
             task: task.clone(),
             lost: lost.clone(),
             ended: ended.clone(),
         };
-        self.inner.live().insert(id, live);
+        {
+            let mut all = self.inner.live();
+            // Looked at under the lock, as whoever leaves does: one of both sees the other.
+            if self.inner.leaves() {
+                live.steer_to(Steer::Leave);
+            }
+            all.insert(id, live);
+        }
         self.listen_elsewhere();
         // Its watchers learn that it runs here, and so will learn when it does not any more.
         self.inner.ears.tell(id);
         let debate = self.debate(id, started, models, journal.clone(), steered, deltas, None, same_prompts);
         let leaving = Leaving { inner: self.inner.clone(), id };
+        let (waits, told) = oneshot::channel();
         let spawned = tokio::spawn(async move {
             let end = end;
             let leaving = leaving;
+            // Whoever asked for it is told first, and can watch from the beginning; if they left, the other end is gone.
+            let _ = told.await;
             let driven = AssertUnwindSafe(drive(format, debate)).catch_unwind();
             let result = tokio::select! {
                 result = driven => match result {
@@ -316,7 +369,7 @@ impl Desk {
             end.send_replace(Some(result));
         });
         task.get_or_init(|| spawned.abort_handle());
-        Running { id, ended }
+        Begun { running: Running { id, ended }, waits }
     }
 
     #[allow(clippy::too_many_arguments, reason = "the one place where a debate is put together")]

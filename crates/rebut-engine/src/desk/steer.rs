@@ -2,6 +2,7 @@
 
 use super::{
     Desk, Inner, Live,
+    accepting::apart,
     run::{closing, leave},
 };
 use crate::{
@@ -76,7 +77,7 @@ impl Desk {
     }
 
     /// Records that nobody decided a gate in time, where the timer has not: its process may be gone, or the debate paused.
-    pub(super) async fn record_timeout(&self, journal: &Journal, late: GateDecided) -> Result<(), DeskError> {
+    pub(super) async fn record_timeout(&self, journal: &Arc<Journal>, late: GateDecided) -> Result<(), DeskError> {
         let commit = undecided(&late.gate);
         self.append_human(journal, Event::GateDecided(Box::new(late)), commit).await
     }
@@ -140,25 +141,34 @@ impl Desk {
         }
         let journal = self.open(id).await?;
         let commit = Commit { unless: Some(Box::new(ended)), ..Commit::default() };
-        self.append_human(&journal, Event::HumanPaused(HumanPaused { by: by.to_owned() }), commit).await?;
-        // Another process that runs it is told by the event.
-        if let Some(live) = self.inner.live().get(&id) {
-            live.steer_to(Steer::Pause);
-        }
-        Ok(())
+        let (desk, paused) = (self.clone(), HumanPaused { by: by.to_owned() });
+        apart(async move {
+            desk.append_human(&journal, Event::HumanPaused(paused), commit).await?;
+            // Another process that runs it is told by the event.
+            if let Some(live) = desk.inner.live().get(&id) {
+                live.steer_to(Steer::Pause);
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Lets go of every debate that runs here: turns under way may finish for so long, then nothing of any is left in this process. No journal
     /// says a word about it, so each is among [those that nobody runs](Desk::abandoned) and goes on wherever it is found; one that a person
     /// paused stays paused. How many were cut off in a turn.
     pub async fn leave_all(&self, patience: Duration) -> usize {
-        let all: Vec<Live> = self.inner.live().values().cloned().collect();
-        all.iter().for_each(|live| live.steer_to(Steer::Leave));
-        let ended =
-            futures_util::future::join_all(all.into_iter().map(|mut live| async move { while live.ended.changed().await.is_ok() {} }));
+        self.inner.leave();
+        let all = || -> Vec<Live> { self.inner.live().values().cloned().collect() };
+        all().iter().for_each(|live| live.steer_to(Steer::Leave));
+        let ended = async {
+            // What was asked for before is begun, so that it is on record; it leaves at once.
+            self.inner.all_begun().await;
+            futures_util::future::join_all(all().into_iter().map(|mut live| async move { while live.ended.changed().await.is_ok() {} }))
+                .await;
+        };
         // Whoever has not ended by then is cut off below.
         let _ = tokio::time::timeout(patience, ended).await;
-        let left: Vec<Live> = self.inner.live().values().cloned().collect();
+        let left = all();
         self.stop_all().await;
         // They are given up too, so that nobody need wait until a claim of this process has no worth. Where that fails, somebody has to.
         let given_up = futures_util::future::join_all(left.iter().map(|live| leave(&live.journal)));
@@ -168,8 +178,13 @@ impl Desk {
 
     /// Ends a debate: calls in flight are dropped. Works for a debate of another process too.
     pub async fn cancel(&self, id: DebateId, by: &str, reason: &str) -> Result<(), DeskError> {
-        let journal = self.open(id).await?;
         let cancelled = HumanCancelled { by: by.to_owned(), reason: reason.to_owned() };
+        let desk = self.clone();
+        apart(async move { desk.cancel_now(id, cancelled).await }).await
+    }
+
+    async fn cancel_now(&self, id: DebateId, cancelled: HumanCancelled) -> Result<(), DeskError> {
+        let journal = self.open(id).await?;
         let commit = Commit { unless: Some(Box::new(ended)), ..Commit::default() };
         self.append_human(&journal, Event::HumanCancelled(cancelled.clone()), commit).await?;
         if self.inner.live().contains_key(&id) {
@@ -222,7 +237,13 @@ impl Desk {
         if known { Ok(journal) } else { Err(DeskError::NotFound(id.to_string())) }
     }
 
-    async fn append_human(&self, journal: &Journal, event: Event, commit: Commit) -> Result<(), DeskError> {
+    /// In a task of its own: a run that waits at this journal hears of what was recorded even if nobody waits for the answer.
+    async fn append_human(&self, journal: &Arc<Journal>, event: Event, commit: Commit) -> Result<(), DeskError> {
+        let (desk, journal) = (self.clone(), journal.clone());
+        apart(async move { desk.append_human_now(&journal, event, commit).await }).await
+    }
+
+    async fn append_human_now(&self, journal: &Journal, event: Event, commit: Commit) -> Result<(), DeskError> {
         let commit = Commit { durability: Some(Durability::Power), ..commit };
         match journal.append(vec![Entry::new(Place::default(), event)], commit).await {
             Err(Halt::TooLate(what)) => Err(DeskError::TooLate { debate: journal.debate(), what }),
@@ -263,6 +284,13 @@ impl Desk {
             Some(cancelled) => self.end_dead(id, &journal, &cancelled).await,
             None => Ok(()),
         }
+    }
+
+    /// Waits until everything that is recorded of a debate would survive a power cut.
+    pub async fn secure(&self, id: DebateId) -> Result<(), DeskError> {
+        let journal = self.open(id).await?;
+        let commit = Commit { durability: Some(Durability::Power), ..Commit::default() };
+        apart(async move { Ok(journal.append(Vec::new(), commit).await.map(drop)?) }).await
     }
 
     /// Ends a debate that nobody runs.

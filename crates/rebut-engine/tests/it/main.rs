@@ -9,6 +9,7 @@ mod documents;
 mod evaluate;
 mod example;
 mod going_back;
+mod hanging_up;
 mod hearing;
 mod html;
 mod injection;

@@ -24,7 +24,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 /// The longest that a request is held until its debate ends.
 const LONGEST_WAIT: u64 = 60;
@@ -77,6 +77,8 @@ pub struct DebateCard {
     pub rounds: u32,
     /// Whether the built-in rehearsal spoke instead of models.
     pub rehearsal: bool,
+    /// Why nobody runs it although it has not ended: what a server found that could not go on with it.
+    pub stalled: Option<String>,
 }
 
 /// A page of debates.
@@ -135,6 +137,8 @@ pub struct DebateStatus {
     pub waiting: Vec<String>,
     /// How it ended.
     pub outcome: Option<Ending>,
+    /// Why nobody runs it although it has not ended: what a server found that could not go on with it.
+    pub stalled: Option<String>,
     /// Events in the journal.
     pub events: u64,
 }
@@ -213,7 +217,7 @@ async fn is_begun(server: &Shared, id: DebateId, owner: &str, request: Hash) -> 
 
 async fn begun(call: &Call, id: DebateId, wait: Option<u64>, replayed: bool) -> Result<Response, Problem> {
     let ended = match wait {
-        Some(seconds) => ended_within(&call.server, id, seconds).await?,
+        Some(seconds) => ended_within(call, id, seconds).await?,
         None => None,
     };
     let mut response = match (&ended, wait) {
@@ -230,8 +234,9 @@ async fn begun(call: &Call, id: DebateId, wait: Option<u64>, replayed: bool) -> 
     Ok(response)
 }
 
-/// The result, if the debate comes to its end in that time and the server does not stop before.
-async fn ended_within(server: &Shared, id: DebateId, seconds: u64) -> Result<Option<Document>, Problem> {
+/// The result, if the debate comes to its end in that time, the server does not stop before, and somebody waits for it.
+async fn ended_within(call: &Call, id: DebateId, seconds: u64) -> Result<Option<Document>, Problem> {
+    let server = &call.server;
     let over = async {
         let mut watch = server.desk.watch(id, 0).await?.from_here();
         while watch.next().await?.is_some() {}
@@ -243,6 +248,7 @@ async fn ended_within(server: &Shared, id: DebateId, seconds: u64) -> Result<Opt
             Err(_) => return Ok(None),
         },
         () = server.stops() => return Ok(None),
+        () = call.client_left() => return Ok(None),
     }
     let view = server.desk.view(id).await?;
     Ok(document(&view).filter(|document| document.outcome.is_some()))
@@ -305,7 +311,14 @@ pub(super) fn card(session: &Session) -> DebateCard {
         completed_at: session.completed_at.clone(),
         rounds: session.total_rounds,
         rehearsal: session.rehearsal,
+        stalled: None,
     }
+}
+
+/// The reasons why those of these debates that have not ended are run by nobody.
+async fn reasons(server: &Shared, sessions: &[Session]) -> Result<HashMap<DebateId, String>, Problem> {
+    let open: Vec<DebateId> = sessions.iter().filter(|session| session.status == Status::Running).map(|session| session.id).collect();
+    Ok(server.desk.given_up(&open).await?)
 }
 
 /// Lists debates.
@@ -335,7 +348,9 @@ pub async fn list(call: Call) -> Result<Response, Problem> {
     let has_more = sessions.len() > limit;
     sessions.truncate(limit);
     let next = sessions.last().filter(|_| has_more).map(|last| format!("{}~{}", last.created_at, last.id));
-    json(&DebateList { debates: sessions.iter().map(card).collect(), next })
+    let mut reasons = reasons(&call.server, &sessions).await?;
+    let debates = sessions.iter().map(|session| DebateCard { stalled: reasons.remove(&session.id), ..card(session) });
+    json(&DebateList { debates: debates.collect(), next })
 }
 
 fn is_prefix(text: &str) -> bool {
@@ -351,8 +366,11 @@ fn place(cursor: &str) -> Option<Listed> {
 
 /// Shows a debate.
 pub async fn show(call: Call) -> Result<Response, Problem> {
-    let view = call.server.desk.view_of(call.id()?, &[STANDING, TURNS].concat()).await?;
-    json(&detail(view).ok_or_else(Problem::not_found)?)
+    let id = call.id()?;
+    let view = call.server.desk.view_of(id, &[STANDING, TURNS].concat()).await?;
+    let mut detail = detail(view).ok_or_else(Problem::not_found)?;
+    detail.card.stalled = stalled(&call.server, id, detail.card.status).await?;
+    json(&detail)
 }
 
 pub(super) fn detail(view: View) -> Option<DebateDetail> {
@@ -379,7 +397,15 @@ pub async fn status(call: Call) -> Result<Response, Problem> {
     if may_wait_for_people(&view) {
         view = call.server.desk.view_of(id, &[STANDING, TURNS].concat()).await?;
     }
-    json(&standing(id, &view, call.server.desk.is_run(id).await?))
+    let mut standing = standing(id, &view, call.server.desk.is_run(id).await?);
+    standing.stalled = stalled(&call.server, id, standing.status).await?;
+    json(&standing)
+}
+
+/// Why nobody runs a debate that has not ended.
+async fn stalled(server: &Shared, id: DebateId, status: Status) -> Result<Option<String>, Problem> {
+    let asked = if status == Status::Running { &[id][..] } else { &[] };
+    Ok(server.desk.given_up(asked).await?.remove(&id))
 }
 
 /// Where a debate stands.
@@ -394,6 +420,7 @@ pub(super) fn standing(id: DebateId, view: &View, is_run: bool) -> DebateStatus 
         open_gate: view.open_gate.clone(),
         waiting: view.waiting_for_people().map(|turn| turn.turn.clone()).collect(),
         outcome: view.outcome.as_ref().map(|outcome| outcome.outcome),
+        stalled: None,
         events: view.events,
     }
 }

@@ -53,8 +53,17 @@ pub struct Route {
     pub replies: &'static [Reply],
     /// What else may be wrong besides what may be wrong everywhere.
     pub refusals: &'static [u16],
+    /// Whether it changes nothing although it is no `GET`: then it ends with its connection, as those do.
+    pub reads_only: bool,
     /// Who answers.
     pub handler: Handler,
+}
+
+impl Route {
+    /// Whether it changes something. Such a request is seen through, whatever becomes of its connection.
+    pub fn changes(&self) -> bool {
+        self.method != Way::Get && !self.reads_only
+    }
 }
 
 /// How something can be asked for.
@@ -153,6 +162,11 @@ pub fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 /// Every route by method and path, for tests that go through all of them.
 pub fn listed() -> Vec<(&'static str, &'static str, Option<Role>)> {
     table::ROUTES.iter().map(|route| (route.method.as_str(), route.path, route.least)).collect()
+}
+
+/// Every route that changes something, by method and path: tests hang up on each of them.
+pub fn changing() -> Vec<(&'static str, &'static str)> {
+    table::ROUTES.iter().filter(|route| route.changes()).map(|route| (route.method.as_str(), route.path)).collect()
 }
 
 /// A JSON answer.

@@ -69,6 +69,7 @@ const fn get(path: &'static str, id: &'static str, tag: &'static str, summary: &
         body: None,
         replies: &[],
         refusals: &[],
+        reads_only: false,
         handler,
     }
 }
@@ -375,6 +376,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         method: Way::Post,
+        reads_only: true,
         body: carries::<NewDebate>(),
         replies: &[Reply::json::<Value>(200, "The estimate.")],
         ..get("/v1/estimates", "estimate", CATALOG, "What a debate would take; asks nobody.", go!(catalog::estimate))
@@ -386,6 +388,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         method: Way::Post,
+        reads_only: true,
         body: carries::<voting::Election>(),
         refusals: &[413, 429],
         replies: &[Reply::json::<rebut_engine::voting::Count>(200, "The count, with its working.")],

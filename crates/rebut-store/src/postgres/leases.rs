@@ -17,6 +17,7 @@ use std::{
 };
 use tokio::{task::JoinHandle, time::timeout};
 use tokio_postgres::{Client, types::Type};
+use uuid::Uuid;
 
 /// Whether a lease still counts, as SQL; the parameters of these numbers are the seconds of a lease, and whether all leases count whatever
 /// their time. Nobody could renew while the database was away: when it is back, every holder has the time of a lease to be heard of again. A
@@ -27,10 +28,55 @@ pub(super) fn counts(lease: usize, all: usize) -> String {
 
 /// The living runner of a debate, in words. Our own lease counts until somebody takes it: we are alive.
 pub(super) async fn runner(pool: &Pool, node: &Node, debate: DebateId) -> Result<Option<String>, StoreError> {
-    let sql = format!("SELECT holder FROM claims WHERE debate_id = $1 AND (node = $2 OR {})", counts(3, 4));
+    let sql = format!("SELECT holder FROM claims WHERE debate_id = $1 AND node <> '{NOBODY}' AND (node = $2 OR {})", counts(3, 4));
     let doubts = value(node.doubts(), Type::BOOL);
     let found = pool.ask(&sql, &[value(uuid(debate), Type::UUID), value(node.id, Type::UUID), node.lease_seconds(), doubts]).await?;
     Ok(found.first().and_then(|row| row.try_get(0).ok()).map(rows::in_words))
+}
+
+/// In the place of a node where a debate was given up: its holder is the reason then, and its time is over.
+const NOBODY: Uuid = Uuid::nil();
+
+/// Debates that are recorded as running and leased to this node, the oldest first.
+pub(super) async fn held(pool: &Pool, node: &Node) -> Result<Vec<DebateId>, StoreError> {
+    let sql = format!(
+        "SELECT id FROM debate_sessions JOIN claims ON claims.debate_id = debate_sessions.id
+         WHERE status = '{}' AND node = $1 ORDER BY created_at, id",
+        Status::Running.as_str()
+    );
+    let found = pool.ask(&sql, &[value(node.id, Type::UUID)]).await?;
+    Ok(found.iter().filter_map(|row| row.try_get(0).ok()).map(rows::debate).collect())
+}
+
+/// Gives up a debate that this node or nobody runs. One statement: a lease that another takes meanwhile is looked at again.
+pub(super) async fn give_up(pool: &Pool, node: &Node, debate: DebateId, why: &str) -> Result<(), StoreError> {
+    let sql = format!(
+        "INSERT INTO claims (debate_id, node, holder, epoch, expires_at)
+         SELECT $1, '{NOBODY}', $4, 1, '-infinity' WHERE EXISTS (SELECT FROM events WHERE events.debate_id = $1)
+         ON CONFLICT (debate_id) DO UPDATE
+             SET node = excluded.node, holder = excluded.holder, epoch = claims.epoch + 1, expires_at = excluded.expires_at
+             WHERE claims.node IN ($2, '{NOBODY}') OR NOT (SELECT {} FROM claims AS held WHERE held.debate_id = $1)
+         RETURNING 1",
+        counts(3)
+    );
+    // A character that no text of the database can hold says nothing to people either.
+    let why = why.replace('\0', "");
+    let values = [value(uuid(debate), Type::UUID), value(node.id, Type::UUID), node.lease_seconds(), value(why, Type::TEXT)];
+    if !pool.ask(&sql, &values).await?.is_empty() {
+        return Ok(());
+    }
+    match runner(pool, node, debate).await? {
+        Some(by) => Err(StoreError::Held { debate, by }),
+        None => Err(StoreError::NotFound(debate.to_string())),
+    }
+}
+
+/// Of these debates, those that were given up, each with the reason.
+pub(super) async fn given_up(pool: &Pool, debates: &[DebateId]) -> Result<Vec<(DebateId, String)>, StoreError> {
+    let sql = format!("SELECT debate_id, holder FROM claims WHERE debate_id = ANY ($1) AND node = '{NOBODY}'");
+    let ids: Vec<Uuid> = debates.iter().map(|debate| uuid(*debate)).collect();
+    let found = pool.ask(&sql, &[value(ids, Type::UUID_ARRAY)]).await?;
+    Ok(found.iter().filter_map(|row| Some((rows::debate(row.try_get(0).ok()?), row.try_get(1).ok()?))).collect())
 }
 
 /// Debates that are recorded as running and that nobody runs, the oldest first.

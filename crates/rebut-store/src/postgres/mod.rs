@@ -216,6 +216,18 @@ impl Store for PostgresStore {
         leases::runner(&self.pool, &self.node, debate).await
     }
 
+    async fn held_here(&self) -> Result<Vec<DebateId>, StoreError> {
+        leases::held(&self.pool, &self.node).await
+    }
+
+    async fn give_up(&self, debate: DebateId, why: &str) -> Result<(), StoreError> {
+        leases::give_up(&self.pool, &self.node, debate, why).await
+    }
+
+    async fn given_up(&self, debates: &[DebateId]) -> Result<Vec<(DebateId, String)>, StoreError> {
+        leases::given_up(&self.pool, debates).await
+    }
+
     async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
         self.listener.get_or_init(|| Task::start(listening::listen(self.node.clone(), self.heard.clone())));
         self.heard.changed().await

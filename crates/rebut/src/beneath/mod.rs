@@ -89,7 +89,7 @@ impl Folder {
         let mut folders = std::fs::DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
-        folders.recursive(true).create(path)?;
+        make_folders(path, &mut folders)?;
         Self::own(path)
     }
 
@@ -109,7 +109,7 @@ impl Folder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 match system::make_at(&folder.dir, name) {
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                    _ => {}
+                    _ => folder.sync()?,
                 }
                 system::open_at(&folder.dir, name)
             }
@@ -190,11 +190,28 @@ impl Folder {
         system::remove_at(&self.dir, name)
     }
 
+    /// Brings the names in this folder to the disk: a file that was made or renamed in it is there after a power cut.
+    pub fn sync(&self) -> io::Result<()> {
+        system::sync(&self.dir)
+    }
+
     fn parent_of(&self, rest: &Path) -> io::Result<(Self, OsString)> {
         let is_folder = || io::Error::new(io::ErrorKind::IsADirectory, "it is a folder");
         let name = rest.file_name().ok_or_else(is_folder)?.to_owned();
         Ok((self.below(rest.parent().unwrap_or(Path::new("")))?, name))
     }
+}
+
+/// Makes a folder and what is missing above it, so that a power cut leaves none of them out.
+fn make_folders(path: &Path, folders: &mut std::fs::DirBuilder) -> io::Result<()> {
+    let missing: Vec<&Path> = path.ancestors().take_while(|dir| !dir.as_os_str().is_empty() && !dir.exists()).collect();
+    folders.recursive(true).create(path)?;
+    // Each is a name in the folder above it.
+    missing.iter().rev().filter_map(|dir| dir.parent()).try_for_each(|above| match system::open(above) {
+        // One that may be written and not read cannot be synced either.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        opened => system::sync(&opened?),
+    })
 }
 
 /// A path that somebody typed.
@@ -290,7 +307,7 @@ impl Typed {
         let folder = match &self.anchor {
             Some(anchor) => Folder::own(anchor)?.below_or_new(above)?,
             None => {
-                std::fs::create_dir_all(above)?;
+                make_folders(above, &mut std::fs::DirBuilder::new())?;
                 Folder::own(above)?
             }
         };
@@ -302,7 +319,7 @@ impl Typed {
         match &self.anchor {
             Some(anchor) => Folder::own(anchor)?.below_or_new(&self.rest),
             None => {
-                std::fs::create_dir_all(&self.rest)?;
+                make_folders(&self.rest, &mut std::fs::DirBuilder::new())?;
                 Folder::own(&self.rest)
             }
         }

@@ -1,7 +1,10 @@
 //! The steps on systems that open files relative to an open folder.
 
 use super::{About, Kind, Readers};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, linkat, mkdirat, openat, renameat, statat, unlinkat};
+use rustix::{
+    fs::{AtFlags, CWD, FileType, Mode, OFlags, fsync, linkat, mkdirat, openat, renameat, statat, unlinkat},
+    io::Errno,
+};
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
@@ -59,6 +62,14 @@ pub(super) fn link_at(dir: &Dir, from: &OsStr, to: &OsStr) -> io::Result<()> {
 
 pub(super) fn remove_at(dir: &Dir, name: &OsStr) -> io::Result<()> {
     Ok(unlinkat(dir, name, AtFlags::empty())?)
+}
+
+pub(super) fn sync(dir: &Dir) -> io::Result<()> {
+    match fsync(dir) {
+        // Some file systems keep no names that could be lost, and say so.
+        Err(Errno::INVAL) => Ok(()),
+        synced => Ok(synced?),
+    }
 }
 
 pub(super) fn about(dir: &Dir, name: &OsStr) -> io::Result<About> {

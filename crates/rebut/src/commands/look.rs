@@ -18,16 +18,21 @@ use rebut_engine::{
     report,
     store::{Filter, Session, Status},
 };
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 /// `rebut ls`.
 pub async fn ls(global: &GlobalArgs, args: LsArgs) -> Result<u8, CliError> {
     let debates = Debates::open(&App::open(global, &[])?).await?;
     let sessions = listed(&debates, &args).await?;
+    let mut reasons = BTreeMap::new();
+    for (session, _) in sessions.iter().filter(|(_, state)| *state == INTERRUPTED) {
+        reasons.extend(debates.stalled(session.id).await?.map(|why| (session.id, why)));
+    }
     if args.json {
         let rows = sessions.iter().map(|(session, state)| {
             let mut row = serde_json::to_value(session)?;
             row["status"] = (*state).into();
+            row["stalled"] = reasons.get(&session.id).cloned().into();
             Ok(row)
         });
         let rows = rows.collect::<Result<Vec<_>, _>>().map_err(|error: serde_json::Error| CliError::failed(error.to_string()))?;
@@ -49,7 +54,11 @@ pub async fn ls(global: &GlobalArgs, args: LsArgs) -> Result<u8, CliError> {
             .map(|verb| command(format_args!("{verb}")));
         eprintln!("waiting for a person: {show}, then {approve} or {reject}");
     }
-    if let (Some((session, _)), false) = (sessions.iter().find(|(_, state)| *state == INTERRUPTED), global.quiet) {
+    for (id, why) in reasons.iter().filter(|_| !global.quiet) {
+        eprintln!("{} is not gone on with: {}", id.short(), on_one_line(why));
+    }
+    let without_reason = |(session, state): &&(Session, &str)| *state == INTERRUPTED && !reasons.contains_key(&session.id);
+    if let (Some((session, _)), false) = (sessions.iter().find(without_reason), global.quiet) {
         eprintln!("interrupted: its process is gone; go on with: {}", command(format_args!("resume {}", session.id.short())));
     }
     Ok(0)

@@ -40,17 +40,20 @@ impl Keyring {
             let message = format!("`{name}` cannot be a key's name: journals say it where nobody decided");
             return Err(CliError::usage(message).hint("choose another name"));
         }
-        let secret = Seal::new_secret().map_err(|error| CliError::failed(format!("no randomness for a key: {error}")))?;
-        let token = format!("rebut_{}", encode_hex(&secret));
+        let token = new_token()?;
+        self.keep(name, owner, role, &token)?;
+        Ok(token)
+    }
+
+    fn keep(&self, name: &str, owner: &str, role: Role, token: &str) -> Result<(), CliError> {
         self.change(|keys| {
             if keys.iter().any(|key| key.name == name) {
                 return Err(CliError::usage(format!("there is a key `{name}` already"))
                     .hint(format!("{}, or choose another name", command(format_args!("keys rm {name}")))));
             }
-            keys.push(Key { name: name.to_owned(), owner: owner.to_owned(), role, sha256: digest(&token) });
+            keys.push(Key { name: name.to_owned(), owner: owner.to_owned(), role, sha256: digest(token) });
             Ok(())
-        })?;
-        Ok(token)
+        })
     }
 
     /// Takes a key away.
@@ -73,8 +76,11 @@ impl Keyring {
             return Ok(None);
         }
         let path = self.token_file();
-        let token = self.add(LOCAL, owner, Role::Admin)?;
+        check_word("an owner's name", owner)?;
+        let token = new_token()?;
+        // Its token first: a key whose token nobody knows would keep the next start from making one.
         replace_private(&path, &format!("{token}\n"))?;
+        self.keep(LOCAL, owner, Role::Admin, &token)?;
         Ok(Some(path))
     }
 
@@ -98,6 +104,12 @@ impl Keyring {
         let text = serde_json::to_string_pretty(&keys).map_err(|error| CliError::failed(error.to_string()))?;
         replace_private(&self.file(), &format!("{text}\n"))
     }
+}
+
+/// A token that nobody knows yet.
+fn new_token() -> Result<String, CliError> {
+    let secret = Seal::new_secret().map_err(|error| CliError::failed(format!("no randomness for a key: {error}")))?;
+    Ok(format!("rebut_{}", encode_hex(&secret)))
 }
 
 /// The file that is locked while keys are changed.

@@ -30,14 +30,14 @@ use log::Log;
 use observing::{Observing, Spans};
 use people::{DeskInbox, People};
 use rebut_engine::{
-    DebateId, Desk, PausedGates,
+    DebateId, Desk,
     model::{Model, Models},
     outcome::Ending,
     store::Store,
 };
 use rebut_models::{Registry, registry::Open};
 use rebut_server::{Answered, Metrics, Server, Settings, Told, keys::Keys};
-use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tending::{Tending, read_keys};
 use tokio::{
     net::TcpListener,
@@ -89,6 +89,7 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
         ..Settings::default()
     };
     let keys = Keys::new(keyring.read()?);
+    let counted = metrics.clone();
     let server = Arc::new(Server { desk: desk.clone(), front: Arc::new(front), keys: keys.clone(), visits: database, metrics, settings });
     let (stop, stopped) = watch::channel(false);
     let (let_go, is_drained) = watch::channel(false);
@@ -97,8 +98,7 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     log.say("listening", &[("url", &format!("http://{address}"))]);
     let patience = Duration::from_secs(app.config.server.drain_seconds);
     let reading = tokio::spawn(read_keys(keyring, keys, log.clone()));
-    let tending =
-        tokio::spawn(Tending { desk: desk.clone(), app, log: log.clone(), left: HashMap::new(), gates: PausedGates::default() }.run());
+    let tending = tokio::spawn(Tending::new(desk.clone(), app, log.clone(), counted).run());
     interrupts.next().await;
     tending.abort();
     let (live, seconds) = (desk.live().to_string(), patience.as_secs().to_string());

@@ -190,13 +190,13 @@ impl Inbox for DeskInbox {
 
     async fn answer(&self, debate: DebateId, turn: &str, by: &str, text: String) -> Result<(), NotTaken> {
         self.people.offer(debate, turn, by, text).await?;
-        // Only what is on record survives this process: whoever is told that an answer was taken need not send it again.
+        // Only what is on record, and on the disk, survives: whoever is told that an answer was taken need not send it again.
         let mut watch = self.desk.watch(debate, 0).await?;
         while let Some(record) = watch.next().await? {
             if let ("turn.completed", Ok(Some(Event::TurnCompleted(completed)))) = (&*record.kind, record.event())
                 && *completed.turn == *turn
             {
-                return Ok(());
+                return Ok(self.desk.secure(debate).await?);
             }
         }
         Err(NotTaken::Unrecorded)

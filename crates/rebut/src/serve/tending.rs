@@ -1,4 +1,4 @@
-//! What a server does beside answering: it goes on with debates that nobody runs, closes gates of paused ones in time, and removes what is kept long enough.
+//! What a server does beside answering: it takes up debates that nobody runs, its own and those of servers that died, closes gates of paused ones in time, and removes what is kept long enough.
 
 use super::{Keyring, chance, log::Log};
 use crate::{afterwards::Afterwards, app::App, commands::keep, error::CliError, git::branch, place::Place, typed::command};
@@ -9,24 +9,30 @@ use rebut_engine::{
     store::StoreError,
     view::View,
 };
-use rebut_server::keys::Keys;
+use rebut_server::{Metrics, keys::Keys};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
+    ops::ControlFlow,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 /// Looks after the debates of a server.
 pub struct Tending {
     /// Where they run.
-    pub desk: Desk,
+    desk: Desk,
     /// What this machine keeps beside them.
-    pub app: App,
+    app: App,
     /// Where it is told.
-    pub log: Log,
-    /// Debates that could not be gone on with, and when that was tried.
-    pub left: HashMap<DebateId, Instant>,
+    log: Log,
+    /// What is counted.
+    metrics: Arc<Metrics>,
+    /// Debates that cannot be gone on with here, and when that was tried.
+    left: HashMap<DebateId, Instant>,
+    /// Debates that were taken up since their runs ended without a word, how often, and when last.
+    retried: HashMap<DebateId, (u32, Instant)>,
     /// When the gates of paused debates close.
-    pub gates: PausedGates,
+    gates: PausedGates,
 }
 
 /// So many are gone on with before a pause: models, disk and whoever asks something meanwhile get their turn.
@@ -47,10 +53,19 @@ const KEYS: Duration = Duration::from_secs(2);
 /// What could not be gone on with is tried again after so long: a model may be back.
 const AGAIN: Duration = Duration::from_secs(300);
 
+/// Who claimed a debate that nobody runs, as metrics and the log say it.
+const OWN: &str = "own";
+const NOBODY: &str = "nobody";
+
 /// What is kept long enough is looked for so often.
 const SWEEP: Duration = Duration::from_secs(3600);
 
 impl Tending {
+    /// Nothing was looked at yet.
+    pub fn new(desk: Desk, app: App, log: Log, metrics: Arc<Metrics>) -> Self {
+        Self { desk, app, log, metrics, left: HashMap::new(), retried: HashMap::new(), gates: PausedGates::default() }
+    }
+
     /// Works until it is dropped.
     pub async fn run(mut self) {
         let mut swept: Option<Instant> = None;
@@ -65,39 +80,99 @@ impl Tending {
         }
     }
 
-    /// Goes on with every debate that is recorded as running and that nobody runs.
+    /// Goes on with every debate that is recorded as running and that nobody runs: those that this process claimed, and those that no living
+    /// process did.
     async fn adopt(&mut self) {
-        let ids = match self.desk.abandoned(MOST).await {
-            Ok(ids) => ids,
-            Err(error) => return self.log.complain("looking for debates failed", &[("why", &error.to_string())]),
+        let found = match (self.desk.stranded().await, self.desk.abandoned(MOST).await) {
+            (Ok(stranded), Ok(abandoned)) => (stranded, abandoned),
+            (Err(error), _) | (_, Err(error)) => {
+                return self.log.complain("looking for debates failed", &[("why", &error.to_string())]);
+            }
         };
-        self.left.retain(|_, tried| tried.elapsed() < AGAIN);
-        let due: Vec<DebateId> = ids.into_iter().filter(|id| !self.left.contains_key(id)).collect();
-        for batch in due.chunks(BATCH) {
-            for id in batch {
-                self.go_on(*id).await;
+        let (stranded, abandoned) = found;
+        let known: HashSet<DebateId> = abandoned.iter().chain(&stranded).copied().collect();
+        // Whatever is run again is no longer left, here or elsewhere.
+        self.left.retain(|id, tried| tried.elapsed() < AGAIN && known.contains(id));
+        self.retried.retain(|_, (_, when)| when.elapsed() < AGAIN * 2);
+        let own = stranded.into_iter().map(|id| (id, OWN));
+        let due = own.chain(abandoned.into_iter().map(|id| (id, NOBODY))).filter(|(id, _)| self.is_due(*id));
+        for batch in due.collect::<Vec<_>>().chunks(BATCH) {
+            for (id, claim) in batch {
+                if self.go_on(*id, claim).await.is_break() {
+                    return;
+                }
             }
             if batch.len() == BATCH {
                 tokio::time::sleep(PAUSE.mul_f64(chance())).await;
             }
         }
+        self.metrics.stalled(self.left.len() as u64);
     }
 
-    async fn go_on(&mut self, id: DebateId) {
+    /// Whether it is time to try again. A run that ends without a word again and again is taken up less and less often.
+    fn is_due(&self, id: DebateId) -> bool {
+        let waits = |(times, when): &(u32, Instant)| when.elapsed() < EVERY.saturating_mul(1 << times.min(&8)).min(AGAIN);
+        !self.left.contains_key(&id) && !self.retried.get(&id).is_some_and(waits)
+    }
+
+    /// Goes on with a debate; breaks off where there is no database to do so.
+    async fn go_on(&mut self, id: DebateId, claim: &'static str) -> ControlFlow<()> {
         let resumed = match self.desk.view(id).await.map(|view| not_ours(&self.app, id, &view)) {
             Ok(Some(why)) => Err(CliError::usage(why)),
             Ok(None) => match self.desk.adopt(id).await {
-                // Another server was faster, or it ended meanwhile.
-                Err(DeskError::Halted(Halt::Store(StoreError::Held { .. }) | Halt::TakenOver | Halt::WentBack { .. }) | DeskError::WrongState(_)) => return,
-                Err(error) if error.is_away() => return self.log.complain("cannot go on yet", &[("why", &error.to_string())]),
+                // Another server was faster, or it ended or was paused meanwhile.
+                Err(
+                    DeskError::Halted(Halt::Store(StoreError::Held { .. }) | Halt::TakenOver | Halt::WentBack { .. })
+                    | DeskError::WrongState(_),
+                ) => return ControlFlow::Continue(()),
+                Err(error) if self.passes(id, &error) => return self.cannot_yet(id, &error),
                 resumed => resumed.map(drop).map_err(CliError::from),
             },
-            Err(error) if error.is_away() => return self.log.complain("cannot go on yet", &[("why", &error.to_string())]),
+            Err(error) if self.passes(id, &error) => return self.cannot_yet(id, &error),
             Err(error) => Err(error.into()),
         };
-        if let Err(error) = resumed {
-            self.left.insert(id, Instant::now());
-            self.log.complain("left open", &[("debate", &id.to_string()), ("why", error.message())]);
+        match resumed {
+            Ok(()) => self.took_up(id, claim),
+            Err(error) => self.give_up(id, error.message()).await,
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn took_up(&mut self, id: DebateId, claim: &'static str) {
+        self.metrics.taken_up(claim);
+        if claim == OWN {
+            self.tried_again(id);
+            self.log.say("taken up", &[("debate", &id.to_string()), ("why", "its run had ended without a word")]);
+        }
+    }
+
+    /// Whether what went wrong is of the database and not of this debate: that may be over soon.
+    fn passes(&mut self, id: DebateId, error: &DeskError) -> bool {
+        let failed = matches!(error, DeskError::Store(StoreError::Failed(_)) | DeskError::Halted(Halt::Store(StoreError::Failed(_))));
+        if failed {
+            self.tried_again(id);
+        }
+        failed || error.is_away()
+    }
+
+    fn cannot_yet(&self, id: DebateId, error: &DeskError) -> ControlFlow<()> {
+        self.log.complain("cannot go on yet", &[("debate", &id.to_string()), ("why", &error.to_string())]);
+        if error.is_away() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn tried_again(&mut self, id: DebateId) {
+        let (times, when) = self.retried.entry(id).or_insert((0, Instant::now()));
+        (*times, *when) = (*times + 1, Instant::now());
+    }
+
+    /// Lets a debate go that cannot be run here, with the reason: lists show it, and another server may do better.
+    async fn give_up(&mut self, id: DebateId, why: &str) {
+        self.left.insert(id, Instant::now());
+        self.log.complain("left open", &[("debate", &id.to_string()), ("why", why)]);
+        match self.desk.give_up(id, why).await {
+            // Another server does better already.
+            Ok(()) | Err(DeskError::Store(StoreError::Held { .. })) => {}
+            Err(error) => self.log.complain("not given up", &[("debate", &id.to_string()), ("why", &error.to_string())]),
         }
     }
 
