@@ -2,6 +2,8 @@
 
 mod writing;
 
+pub use writing::Patience;
+
 use crate::{
     DebateId,
     budget::{Amount, Spent, may_be_billed},
@@ -23,6 +25,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::sync::{Notify, futures::Notified};
+use writing::Means;
 
 /// An open journal.
 pub struct Journal {
@@ -35,6 +38,7 @@ pub struct Journal {
     /// Told of every append, whoever made it.
     grown: Notify,
     ears: Arc<Ears>,
+    patience: Arc<Patience>,
 }
 
 /// The journal's end, and what waits to be appended there.
@@ -197,7 +201,14 @@ pub struct RecordedTurn {
 
 impl Journal {
     /// A journal with nothing in it yet.
-    pub fn new(debate: DebateId, store: Arc<dyn Store>, clock: Arc<dyn Clock>, seal: Option<Arc<Seal>>, ears: Arc<Ears>) -> Self {
+    pub fn new(
+        debate: DebateId,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        seal: Option<Arc<Seal>>,
+        ears: Arc<Ears>,
+        patience: Arc<Patience>,
+    ) -> Self {
         let end = End {
             count: 0,
             head: Hash::default(),
@@ -208,7 +219,7 @@ impl Journal {
             begun: 0,
             refused: None,
         };
-        Self { debate, store, clock, seal, end: end.into(), memory: Mutex::default(), grown: Notify::new(), ears }
+        Self { debate, store, clock, seal, end: end.into(), memory: Mutex::default(), grown: Notify::new(), ears, patience }
     }
 
     /// Reads everything that is recorded after what is already known.
@@ -308,7 +319,7 @@ impl Journal {
         (append.claim, append.durability) = (claim, begun.durability);
         append.checkpoint = self.seal.as_ref().filter(|_| begun.seal).map(|seal| seal.close(self.debate, count, head));
         let runs = end.holds || begun.claim == Claim::Take;
-        (writing::write(self.store.clone(), self.clock.clone(), append, runs), count, head)
+        (writing::write(self.means(), append, runs), count, head)
     }
 
     fn written(&self, end: &mut End, count: u64, head: Hash) {
@@ -340,6 +351,11 @@ impl Journal {
         Commit { durability: Some(durability), ..Commit::default() }
     }
 
+    /// How many records it has, as far as is known here; `None` while somebody appends.
+    pub fn count(&self) -> Option<u64> {
+        self.end.try_lock().ok().map(|end| end.count)
+    }
+
     /// Whose journal it is.
     pub fn debate(&self) -> DebateId {
         self.debate
@@ -354,6 +370,10 @@ impl Journal {
     pub fn memory(&self) -> MutexGuard<'_, Memory> {
         // Nothing panics while holding it; should it ever, what was recorded is still right.
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn means(&self) -> Means {
+        Means { store: self.store.clone(), clock: self.clock.clone(), patience: self.patience.clone() }
     }
 
     fn now(&self) -> Arc<str> {
@@ -379,7 +399,7 @@ impl Journal {
         // Whoever only steers a debate may meet anything.
         let runs = end.holds || end.under_way.as_ref().is_some_and(|begun| begun.claim == Claim::Take);
         let minds_turns = runs && end.count > 0;
-        for record in writing::load(&*self.store, &*self.clock, self.debate, end.count, end.holds).await? {
+        for record in writing::load(&self.means(), self.debate, end.count, end.holds).await? {
             // Steering may come from anywhere; turns only from whoever runs the debate.
             if minds_turns && !record.kind.starts_with("human.") && !record.kind.starts_with("gate.") && record.kind != "event.redacted" {
                 return Err(Halt::TakenOver);

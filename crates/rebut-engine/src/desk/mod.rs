@@ -22,7 +22,7 @@ use crate::{
     error::DeskError,
     event::Limits,
     formats::{FORMATS, Format},
-    journal::Journal,
+    journal::{Journal, Patience},
     lanes::Lanes,
     model::{Deltas, Listening, Models},
     observing::Observer,
@@ -69,6 +69,9 @@ struct Inner {
     live: Mutex<HashMap<DebateId, Live>>,
     /// Debates whose runs crashed here, and when.
     crashed: Mutex<HashMap<DebateId, Instant>>,
+    /// Debates whose runs ended here without a word in their journals, and how long those were then: nothing more comes of them.
+    halted: Mutex<HashMap<DebateId, u64>>,
+    patience: Arc<Patience>,
     /// Who is told of what is appended.
     ears: Arc<Ears>,
     listening: std::sync::Once,
@@ -104,6 +107,9 @@ pub struct DeskOptions {
     pub sandbox: Arc<dyn Sandbox>,
     /// Who is told of every event.
     pub observer: Option<Arc<dyn Observer>>,
+    /// How long a run waits while nothing can be written or the database is out of reach, before it ends and stays open; `None` is as long as
+    /// it takes.
+    pub patience: Option<Duration>,
 }
 
 impl Default for DeskOptions {
@@ -117,6 +123,7 @@ impl Default for DeskOptions {
             stream_deltas: false,
             sandbox: Arc::new(NoSandbox),
             observer: None,
+            patience: None,
         }
     }
 }
@@ -188,6 +195,8 @@ impl Desk {
                 stream_deltas: options.stream_deltas,
                 live: Mutex::default(),
                 crashed: Mutex::default(),
+                halted: Mutex::default(),
+                patience: Arc::new(Patience::new(options.patience)),
                 ears: Arc::new(Ears::new(options.observer)),
                 listening: std::sync::Once::new(),
             }),
@@ -272,6 +281,12 @@ impl Desk {
         Ok(())
     }
 
+    /// Fails where the database cannot be read or written now.
+    pub async fn check_usable(&self) -> Result<(), DeskError> {
+        self.inner.store.sessions(&Filter { limit: 1, ..Filter::default() }).await?;
+        Ok(self.inner.store.check_writable().await?)
+    }
+
     /// How many debates run in this process.
     pub fn live(&self) -> usize {
         self.inner.live().len()
@@ -339,6 +354,11 @@ impl Inner {
         self.crashed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn halted(&self) -> MutexGuard<'_, HashMap<DebateId, u64>> {
+        // And for this one.
+        self.halted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Every debate that runs or is watched here.
     fn known(&self) -> Vec<DebateId> {
         let live: Vec<DebateId> = self.live().keys().copied().collect();
@@ -346,6 +366,7 @@ impl Inner {
     }
 
     fn journal(&self, id: DebateId) -> Journal {
-        Journal::new(id, self.store.clone(), self.clock.clone(), self.seal.clone(), self.ears.clone())
+        let (store, clock, ears) = (self.store.clone(), self.clock.clone(), self.ears.clone());
+        Journal::new(id, store, clock, self.seal.clone(), ears, self.patience.clone())
     }
 }

@@ -285,6 +285,7 @@ impl Desk {
             lost: lost.clone(),
             ended: ended.clone(),
         };
+        self.inner.halted().remove(&id);
         self.inner.live().insert(id, live);
         self.listen_elsewhere();
         // Its watchers learn that it runs here, and so will learn when it does not any more.
@@ -306,6 +307,10 @@ impl Desk {
             if let Err(why) = &result
                 && *why != DeskError::Halted(Halt::Paused)
             {
+                if *why != DeskError::Halted(Halt::TakenOver) {
+                    // Before it leaves the list: whoever begins to watch finds it in one of them.
+                    leaving.inner.halted().insert(id, journal.count().unwrap_or_default());
+                }
                 leaving.inner.ears.halted(id, why);
             }
             drop(leaving);
