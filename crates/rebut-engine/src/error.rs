@@ -168,8 +168,8 @@ pub enum DeskError {
 }
 
 impl DeskError {
-    /// Whether the database cannot be reached now: nothing is known of the debate itself, and asking again is right.
+    /// Whether the database cannot be reached or written now: nothing is wrong with the debate itself, and asking again is right.
     pub fn is_away(&self) -> bool {
-        matches!(self, Self::Store(StoreError::Unavailable(_)) | Self::Halted(Halt::Store(StoreError::Unavailable(_))))
+        matches!(self, Self::Store(error) | Self::Halted(Halt::Store(error)) if error.is_passing())
     }
 }

@@ -4,6 +4,8 @@ mod meeting;
 mod window;
 mod writing;
 
+pub use writing::Patience;
+
 use crate::{
     DebateId,
     budget::{Amount, Spent, may_be_billed},
@@ -26,7 +28,7 @@ use std::{
 };
 use tokio::sync::{Notify, futures::Notified};
 use window::{Mark, Window};
-use writing::Backoff;
+use writing::{Backoff, Means};
 
 /// An open journal.
 pub struct Journal {
@@ -39,6 +41,7 @@ pub struct Journal {
     /// Told of every append, whoever made it.
     grown: Notify,
     ears: Arc<Ears>,
+    patience: Arc<Patience>,
 }
 
 /// The journal's end, and what waits to be appended there.
@@ -223,7 +226,14 @@ pub struct RecordedTurn {
 
 impl Journal {
     /// A journal with nothing in it yet.
-    pub fn new(debate: DebateId, store: Arc<dyn Store>, clock: Arc<dyn Clock>, seal: Option<Arc<Seal>>, ears: Arc<Ears>) -> Self {
+    pub fn new(
+        debate: DebateId,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        seal: Option<Arc<Seal>>,
+        ears: Arc<Ears>,
+        patience: Arc<Patience>,
+    ) -> Self {
         let end = End {
             count: 0,
             head: Hash::default(),
@@ -235,7 +245,7 @@ impl Journal {
             begun: 0,
             refused: None,
         };
-        Self { debate, store, clock, seal, end: end.into(), memory: Mutex::default(), grown: Notify::new(), ears }
+        Self { debate, store, clock, seal, end: end.into(), memory: Mutex::default(), grown: Notify::new(), ears, patience }
     }
 
     /// Reads everything that is recorded after what is already known.
@@ -340,7 +350,7 @@ impl Journal {
         (append.claim, append.durability) = (claim, begun.durability);
         append.checkpoint = self.seal.as_ref().filter(|_| begun.seal).map(|seal| seal.close(self.debate, count, head));
         let runs = end.holds || begun.claim == Claim::Take;
-        Written { doing: writing::write(self.store.clone(), self.clock.clone(), append, runs), count, head, marks }
+        Written { doing: writing::write(self.means(), append, runs), count, head, marks }
     }
 
     fn written(&self, end: &mut End) {
@@ -391,6 +401,11 @@ impl Journal {
         Commit { durability: Some(durability), ..Commit::default() }
     }
 
+    /// How many records it has, as far as is known here; `None` while somebody appends.
+    pub fn count(&self) -> Option<u64> {
+        self.end.try_lock().ok().map(|end| end.count)
+    }
+
     /// Whose journal it is.
     pub fn debate(&self) -> DebateId {
         self.debate
@@ -405,6 +420,10 @@ impl Journal {
     pub fn memory(&self) -> MutexGuard<'_, Memory> {
         // Nothing panics while holding it; should it ever, what was recorded is still right.
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn means(&self) -> Means {
+        Means { store: self.store.clone(), clock: self.clock.clone(), patience: self.patience.clone() }
     }
 
     fn now(&self) -> Arc<str> {

@@ -64,9 +64,15 @@ pub trait Store: Send + Sync + 'static {
     /// Waits until another process appended to something, and says to what (at least).
     async fn changed_elsewhere(&self) -> Result<Changed, StoreError>;
 
-    /// Whether [`StoreError::Unavailable`] can come from here.
+    /// Whether an append can fail here for a while and work later ([`StoreError::is_passing`]).
     fn may_be_unreachable(&self) -> bool {
         false
+    }
+
+    /// Fails while nothing can be written, although reading works: the disk is full, or the file was replaced. Finds out by itself, without
+    /// waiting for somebody who has something to write.
+    async fn check_writable(&self) -> Result<(), StoreError> {
+        Ok(())
     }
 
     /// Debates that are recorded as running and that no living process runs, the oldest first: they were interrupted.
@@ -460,10 +466,23 @@ pub enum StoreError {
     /// The database cannot be reached now. Whether what was asked for happened is not known; asking again is right.
     #[error("the database cannot be reached: {0}")]
     Unavailable(String),
+    /// The database cannot be written now: its disk is full, was mounted for reading only, or failed. Nothing of what was asked for happened.
+    #[error("the database cannot be written: {0}")]
+    Unwritable(String),
+    /// The database's file was deleted or replaced while this process used it. What was asked for is not in the file that is there now.
+    #[error("{0} was deleted or replaced while it was in use; nothing more is written to it")]
+    Replaced(String),
     /// Another program holds the database, and for longer than it was waited for. Nothing of what was asked for happened.
     #[error("another program holds the database: {0}")]
     Busy(String),
     /// The disk or the database failed.
     #[error("storage: {0}")]
     Failed(String),
+}
+
+impl StoreError {
+    /// Whether the same may work later, without anybody changing the request or this process.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Unavailable(_) | Self::Unwritable(_) | Self::Busy(_))
+    }
 }

@@ -183,7 +183,13 @@ impl From<StoreError> for Problem {
             StoreError::NotFound(_) => Self::not_found(),
             StoreError::Conflict { .. } | StoreError::Held { .. } | StoreError::Lost { .. } => Self::conflict(error.to_string()),
             StoreError::Unavailable(_) => Self::unavailable("the database cannot be reached now", 5),
+            StoreError::Unwritable(_) => {
+                Self::unavailable("the database cannot be written now (is its disk full?); nothing of this was recorded", 5)
+            }
             StoreError::Busy(_) => Self::unavailable("another program holds the database", 5),
+            StoreError::Replaced(_) => {
+                Self::unavailable("the database's file was deleted or replaced; whoever runs the server must put it back or restart it", 30)
+            }
             // Where the database is, is nobody's business outside.
             StoreError::Newer { .. } | StoreError::Foreign(_) | StoreError::NoPlace { .. } => Self::internal("the database cannot be used"),
             StoreError::Unreadable { .. } | StoreError::Failed(_) => Self::internal(error.to_string()),

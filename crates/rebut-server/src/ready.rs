@@ -1,4 +1,5 @@
-//! Whether the server can work. Anybody may ask that without a key, so the database is looked at once a second at most, whoever asks.
+//! Whether the server can work: its database can be read and written. Anybody may ask that without a key, so it is looked at once a second at
+//! most, whoever asks.
 
 use std::{future::Future, time::Duration};
 use tokio::{
@@ -14,18 +15,21 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What was found last, and when. Whoever asks while somebody looks waits for that.
 #[derive(Default)]
-pub struct Readiness(Mutex<Option<(Instant, bool)>>);
+pub struct Readiness(Mutex<Option<(Instant, Found)>>);
+
+/// Nothing, or why the database cannot be used now.
+type Found = Result<(), String>;
 
 impl Readiness {
-    /// Whether the database answers: what was found a moment ago, or what `look` finds now.
-    pub async fn known_or(&self, look: impl Future<Output = bool>) -> bool {
-        let mut found = self.0.lock().await;
-        if let Some((_, answers)) = found.filter(|(when, _)| when.elapsed() < HOLDS) {
-            return answers;
+    /// Why the database cannot be used, if so: what was found a moment ago, or what `look` finds now.
+    pub async fn known_or(&self, look: impl Future<Output = Found>) -> Found {
+        let mut known = self.0.lock().await;
+        if let Some((_, found)) = known.as_ref().filter(|(when, _)| when.elapsed() < HOLDS) {
+            return found.clone();
         }
-        let answers = timeout(PATIENCE, look).await.unwrap_or(false);
-        *found = Some((Instant::now(), answers));
-        answers
+        let found = timeout(PATIENCE, look).await.unwrap_or_else(|_| Err("the database does not answer".to_owned()));
+        *known = Some((Instant::now(), found.clone()));
+        found
     }
 }
 
@@ -45,9 +49,11 @@ mod tests {
         ];
         for (later, answers, expected, what) in rows {
             tokio::time::advance(Duration::from_millis(later)).await;
-            assert_eq!(ready.known_or(async { answers }).await, expected, "{what}");
+            let look = async { if answers { Ok(()) } else { Err("it is full".to_owned()) } };
+            assert_eq!(ready.known_or(look).await.is_ok(), expected, "{what}");
         }
         tokio::time::advance(HOLDS).await;
-        assert!(!ready.known_or(std::future::pending()).await, "one that hangs does not answer");
+        let hangs = ready.known_or(std::future::pending()).await;
+        assert_eq!(hangs, Err("the database does not answer".to_owned()));
     }
 }

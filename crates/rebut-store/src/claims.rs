@@ -127,7 +127,7 @@ struct Runner {
     name: String,
     path: PathBuf,
     /// Locked for as long as we live; the system lets go of it however we die.
-    _lock: File,
+    lock: File,
 }
 
 impl Runner {
@@ -142,10 +142,12 @@ impl Runner {
         }
         let name = name.to_owned();
         let path = folder.join(&name);
-        let mut file = File::create_new(&path)?;
-        file.lock()?;
-        write!(file, "process {}", std::process::id())?;
-        Ok(Self { name, path, _lock: file })
+        let lock = File::create_new(&path)?;
+        // From here on the file goes with it, also where there is no room for what it is to say.
+        let runner = Self { name, path, lock };
+        runner.lock.lock()?;
+        write!(&runner.lock, "process {}", std::process::id())?;
+        Ok(runner)
     }
 }
 

@@ -1,6 +1,10 @@
 //! Noticing what other processes appended: every event has a number in the file, and those we did not write are theirs.
 
-use crate::{failed, rows};
+use crate::{
+    failed,
+    readers::{Reader, Readers},
+    rows,
+};
 use rebut_engine::{DebateId, store::StoreError};
 use rusqlite::Connection;
 use std::{
@@ -35,8 +39,6 @@ struct State {
     own: Vec<(i64, i64)>,
     /// Not fetched yet.
     changed: BTreeSet<DebateId>,
-    /// Why nobody looks any more.
-    failure: Option<StoreError>,
 }
 
 impl Elsewhere {
@@ -58,16 +60,13 @@ impl Elsewhere {
     }
 
     /// Waits for news.
-    pub(crate) async fn changed(&self) -> Result<Vec<DebateId>, StoreError> {
+    pub(crate) async fn changed(&self) -> Vec<DebateId> {
         loop {
             let news = self.news.notified();
             {
                 let mut state = self.state();
                 if !state.changed.is_empty() {
-                    return Ok(mem::take(&mut state.changed).into_iter().collect());
-                }
-                if let Some(failure) = &state.failure {
-                    return Err(failure.clone());
+                    return mem::take(&mut state.changed).into_iter().collect();
                 }
             }
             news.await;
@@ -86,11 +85,6 @@ impl Elsewhere {
             self.news.notify_waiters();
         }
         Ok(())
-    }
-
-    fn fail(&self, error: rusqlite::Error) {
-        self.state().failure = Some(failed("watching the database", error));
-        self.news.notify_waiters();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -125,14 +119,11 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Starts looking through `connection`.
-    pub(crate) fn start(connection: Connection, elsewhere: Arc<Elsewhere>) -> Result<Self, StoreError> {
+    /// Starts looking through a connection of these readers.
+    pub(crate) fn start(readers: Arc<Readers>, elsewhere: Arc<Elsewhere>) -> Result<Self, StoreError> {
+        let first = readers.open()?;
         let (stop, stopped) = channel();
-        let run = move || {
-            if let Err(error) = watch(&connection, &elsewhere, &stopped) {
-                elsewhere.fail(error);
-            }
-        };
+        let run = move || watch(&readers, first, &elsewhere, &stopped);
         let thread = thread::Builder::new().name("rebut-watch".to_owned()).spawn(run);
         let thread = thread.map_err(|error| failed("starting the watcher's thread", error))?;
         Ok(Self { stop: Some(stop), thread: Some(thread) })
@@ -149,19 +140,34 @@ impl Drop for Watcher {
     }
 }
 
-fn watch(connection: &Connection, elsewhere: &Elsewhere, stopped: &Receiver<()>) -> rusqlite::Result<()> {
+/// Looks until it is stopped. What could not be looked at is looked at later: the numbers of events tell what was missed.
+fn watch(readers: &Readers, first: Reader, elsewhere: &Elsewhere, stopped: &Receiver<()>) {
+    let mut reader = Some(first);
     let mut known = None;
     loop {
-        // Cheap, and enough to tell that nobody committed anything.
-        let version = rows::data_version(connection)?;
-        if known != Some(version) {
-            elsewhere.look(connection)?;
-            known = Some(version);
+        let opened = reader.take().filter(|_| !readers.are_closed()).map_or_else(|| readers.open(), Ok);
+        if let Ok(opened) = opened
+            && look(&opened, elsewhere, &mut known).is_ok()
+        {
+            reader = Some(opened);
+        } else {
+            // Another connection counts versions anew.
+            known = None;
         }
         if stopped.recv_timeout(PAUSE) != Err(RecvTimeoutError::Timeout) {
-            return Ok(());
+            return;
         }
     }
+}
+
+fn look(connection: &Connection, elsewhere: &Elsewhere, known: &mut Option<i64>) -> rusqlite::Result<()> {
+    // Cheap, and enough to tell that nobody committed anything.
+    let version = rows::data_version(connection)?;
+    if *known != Some(version) {
+        elsewhere.look(connection)?;
+        *known = Some(version);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

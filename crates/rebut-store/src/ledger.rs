@@ -2,7 +2,7 @@
 
 use crate::{
     claims::{ClaimError, Claims},
-    derived, failed, outbox, rows,
+    derived, outbox, rows, unwritten,
 };
 use rebut_engine::{
     DebateId,
@@ -10,7 +10,7 @@ use rebut_engine::{
     store::{Append, Claim, Durability, StoreError},
 };
 use rusqlite::Connection;
-use std::{collections::HashMap, path::Path, sync::Arc};
+use std::collections::HashMap;
 
 /// Debates whose end is remembered.
 const ENDS: usize = 65_536;
@@ -107,13 +107,17 @@ pub(crate) enum Trouble {
 
 impl From<rusqlite::Error> for Trouble {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Unfinished(failed("writing the database", error))
+        Self::Unfinished(unwritten("writing the database", &error))
     }
 }
 
 impl From<ClaimError> for Trouble {
     fn from(error: ClaimError) -> Self {
-        Self::Unfinished(failed("claiming the debate", error))
+        Self::Unfinished(match error {
+            ClaimError::Sql(error) => unwritten("claiming the debate", &error),
+            // There is no room for a file, or there are too many open ones.
+            ClaimError::File(_) => StoreError::Unwritable(format!("claiming the debate: {error}")),
+        })
     }
 }
 
@@ -130,9 +134,14 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// The ledger in the database at `path`; debates are claimed under that name.
-    pub(crate) fn new(connection: Connection, path: &Path, runner: Arc<str>) -> Self {
-        Self { connection, claims: Claims::new(path, runner), ends: HashMap::new(), version: None, written: None }
+    /// The ledger behind a connection, with the claims of whoever writes.
+    pub(crate) fn new(connection: Connection, claims: Claims) -> Self {
+        Self { connection, claims, ends: HashMap::new(), version: None, written: None }
+    }
+
+    /// The connection, to be closed, and the claims, which outlive it.
+    pub(crate) fn into_parts(self) -> (Connection, Claims) {
+        (self.connection, self.claims)
     }
 
     /// First and last number in the file of the events of the last transaction.

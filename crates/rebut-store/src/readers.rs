@@ -1,9 +1,15 @@
 //! Reading beside the writer: a few connections, lent to blocking tasks.
 
-use crate::{failed, schema, sql_failed};
+use crate::{
+    failed,
+    identity::Identity,
+    schema::{self, Sharing},
+    sql_failed,
+};
 use rebut_engine::store::StoreError;
 use rusqlite::Connection;
 use std::{
+    ops::Deref,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -15,14 +21,39 @@ const AT_ONCE: usize = 4;
 /// The connections that only read.
 pub(crate) struct Readers {
     path: PathBuf,
-    idle: Mutex<Vec<Connection>>,
+    identity: Identity,
+    sharing: Sharing,
+    state: Mutex<State>,
     free: Semaphore,
+    /// Every connection that is open has a clone of it.
+    open: Arc<()>,
+}
+
+#[derive(Default)]
+struct State {
+    idle: Vec<Reader>,
+    /// Whether the log is to be read anew, for which nobody may have it open.
+    closed: bool,
+}
+
+/// A connection that only reads.
+pub(crate) struct Reader {
+    connection: Connection,
+    _open: Arc<()>,
+}
+
+impl Deref for Reader {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
 }
 
 impl Readers {
-    /// Readers of the database at `path`. Opens nothing yet.
-    pub(crate) fn new(path: PathBuf) -> Self {
-        Self { path, idle: Mutex::new(Vec::new()), free: Semaphore::new(AT_ONCE) }
+    /// Readers of the database at `path`, which must be the file with this identity. Opens nothing yet.
+    pub(crate) fn new(path: PathBuf, identity: Identity, sharing: Sharing) -> Self {
+        Self { path, identity, sharing, state: Mutex::default(), free: Semaphore::new(AT_ONCE), open: Arc::new(()) }
     }
 
     /// Runs one reading off the async threads.
@@ -33,21 +64,60 @@ impl Readers {
         let _turn = self.free.acquire().await.map_err(|error| failed("reading the database", error))?;
         let readers = self.clone();
         let read = move || {
-            let idle = readers.idle().pop();
-            let connection = idle.map_or_else(|| readers.open(), Ok)?;
-            let result = reading(&connection).map_err(|error| sql_failed("reading the database", &readers.path, &error));
-            readers.idle().push(connection);
-            result
+            readers.identity.check(&readers.path)?;
+            let idle = readers.state().idle.pop();
+            let reader = idle.map_or_else(|| readers.open(), Ok)?;
+            let read = reading(&reader).map_err(|error| sql_failed("reading the database", &readers.path, &error))?;
+            // One that failed is closed: the next opens the files that are there then.
+            readers.put_back(reader);
+            Ok(read)
         };
         spawn_blocking(read).await.unwrap_or_else(|error| Err(failed("reading the database", error)))
     }
 
-    /// A connection of the caller's own.
-    pub(crate) fn open(&self) -> Result<Connection, StoreError> {
-        schema::open_reader(&self.path)
+    /// A connection of the caller's own, who gives it up soon after the readers are [closed](Self::are_closed).
+    pub(crate) fn open(&self) -> Result<Reader, StoreError> {
+        let state = self.state();
+        if state.closed {
+            return Err(StoreError::Unavailable("the log is being read anew".to_owned()));
+        }
+        let open = self.open.clone();
+        drop(state);
+        match schema::open_reader(&self.path, self.sharing) {
+            Ok(connection) => Ok(Reader { connection, _open: open }),
+            // It could be opened before: there may be too many open files.
+            Err(StoreError::NoPlace { why, .. }) => Err(StoreError::Unavailable(format!("opening the database: {why}"))),
+            Err(error) => Err(error),
+        }
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Lets nobody in any more; whether nobody is left.
+    pub(crate) fn close(&self) -> bool {
+        let mut state = self.state();
+        state.closed = true;
+        state.idle.clear();
+        Arc::strong_count(&self.open) == 1
+    }
+
+    /// Lets everybody in again.
+    pub(crate) fn reopen(&self) {
+        self.state().closed = false;
+    }
+
+    /// Whether whoever has a connection should give it up.
+    pub(crate) fn are_closed(&self) -> bool {
+        self.state().closed
+    }
+
+    fn put_back(&self, reader: Reader) {
+        let mut state = self.state();
+        if !state.closed {
+            state.idle.push(reader);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // It is whole between any two statements that hold the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

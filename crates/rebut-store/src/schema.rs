@@ -5,7 +5,7 @@ use rebut_engine::store::StoreError;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
 use std::{
     fs, io,
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -16,22 +16,65 @@ const MIGRATIONS: &[&str] =
 /// How long to wait for another process that is writing.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
 
-/// The connection that writes, on a database that has today's schema.
+/// The connection that writes, on a database that has today's schema. Makes the file where there is none.
 pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
-    make_file(path).map_err(|error| no_place(path, error))?;
+    make_file(path).map_err(|error| match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Unwritable(format!("making {}: {error}", path.display())),
+        _ => no_place(path, error),
+    })?;
+    reopen_writer(path)
+}
+
+/// The same for a file that is there.
+pub(crate) fn reopen_writer(path: &Path) -> Result<Connection, StoreError> {
     let mut connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let opening = || format!("opening {}", path.display());
     prepare(&mut connection).map_err(|error| match error {
         Unready::Newer { found } => StoreError::Newer { found, known: known() },
         Unready::NoLog(mode) => failed("opening the database", format!("it stays in mode `{mode}`; keep it on a local disk")),
         Unready::Sql(error) if is_closed(&error) => no_place(path, error),
-        Unready::Sql(error) => sql_failed(&format!("opening {}", path.display()), path, &error),
+        Unready::Sql(error) => match sql_failed(&opening(), path, &error) {
+            StoreError::Unavailable(why) => StoreError::Unwritable(why),
+            other => other,
+        },
     })?;
     Ok(connection)
 }
 
-/// A connection that only reads. The writer's must be open.
-pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
-    open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+/// How a reader has a database together with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// With a writer, here or in another process; the log is read too.
+    WithWriters,
+    /// With nobody who writes: it lies where nothing can be written, and there is no log.
+    Unchanging,
+}
+
+/// A connection that only reads. With writers, one of them must be open.
+pub(crate) fn open_reader(path: &Path, sharing: Sharing) -> Result<Connection, StoreError> {
+    match sharing {
+        Sharing::WithWriters => open(path, OpenFlags::SQLITE_OPEN_READ_ONLY),
+        Sharing::Unchanging => open(&unchanging(path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI),
+    }
+}
+
+/// The version of a database that is there to be read.
+pub(crate) fn version_at(path: &Path, sharing: Sharing) -> Result<i64, StoreError> {
+    let connection = open_reader(path, sharing)?;
+    version(&connection).map_err(|error| sql_failed(&format!("opening {}", path.display()), path, &error))
+}
+
+/// The name of a file that nobody changes, for SQLite: no locks, no log, nothing made beside it.
+fn unchanging(path: &Path) -> PathBuf {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-".contains(byte);
+    let mut name = "file:".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match is_plain(byte) {
+            true => name.push(char::from(*byte)),
+            false => name.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    (name + "?immutable=1").into()
 }
 
 fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {

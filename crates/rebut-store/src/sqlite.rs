@@ -1,12 +1,16 @@
 //! The store over one SQLite file: hands writes to the writer's thread, reads to a few connections of their own.
 
 use crate::{
-    claims, derived,
+    claims::{self, Claims},
+    derived,
     elsewhere::{Elsewhere, Watcher},
     failed,
+    identity::Identity,
     ledger::{Step, Work},
     readers::Readers,
-    rows, schema, sql_failed,
+    rows,
+    schema::{self, Sharing},
+    sql_failed,
     writer::Writer,
 };
 use rebut_engine::{
@@ -19,20 +23,26 @@ use rebut_engine::{
 use rusqlite::Connection;
 use std::{
     collections::HashMap,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
+use tempfile::TempDir;
 
 /// Journals in a SQLite file. Several processes may use the same file. Must be used inside a tokio runtime.
 pub struct SqliteStore {
     // Fields are dropped in this order: the writer's connection closes last and leaves a file without a log.
     watcher: Mutex<Option<Watcher>>,
     readers: Arc<Readers>,
-    writer: Writer,
+    /// Where nothing can be written, why.
+    writer: Result<Writer, StoreError>,
     elsewhere: Arc<Elsewhere>,
     path: PathBuf,
     /// The name under which this store claims debates.
     runner: Arc<str>,
+    /// Holds what is read, where it is a copy.
+    _copy: Option<TempDir>,
 }
 
 impl SqliteStore {
@@ -41,11 +51,50 @@ impl SqliteStore {
         // An absolute path holds when the working directory changes, and is never taken for a URI.
         let path = std::path::absolute(path).map_err(|error| failed("finding the database", error))?;
         let connection = schema::open_writer(&path)?;
+        let identity = identity(&path)?;
         let last = rows::last_event(&connection).map_err(|error| sql_failed("reading the database", &path, &error))?;
         let elsewhere = Arc::new(Elsewhere::new(last));
         let runner = claims::new_name();
-        let writer = Writer::start(connection, &path, runner.clone(), elsewhere.clone())?;
-        Ok(Self { watcher: Mutex::new(None), readers: Arc::new(Readers::new(path.clone())), writer, elsewhere, path, runner })
+        let claims = Claims::new(&path, runner.clone());
+        let readers = Arc::new(Readers::new(path.clone(), identity, Sharing::WithWriters));
+        let writer = Ok(Writer::start(connection, &path, claims, identity, elsewhere.clone(), readers.clone())?);
+        Ok(Self { watcher: Mutex::new(None), readers, writer, elsewhere, path, runner, _copy: None })
+    }
+
+    /// Opens a file that is there for reading only, where it cannot be [opened](Self::open): on a disk that is full or takes no changes.
+    /// Whatever is to be written is refused with `why`.
+    pub fn open_read_only(path: &Path, why: StoreError) -> Result<Self, StoreError> {
+        let path = std::path::absolute(path).map_err(|error| failed("finding the database", error))?;
+        let has_log = fs::metadata(beside(&path, "-wal")).is_ok_and(|log| log.len() > 0);
+        let ways = if has_log { &[Sharing::WithWriters][..] } else { &[Sharing::WithWriters, Sharing::Unchanging] };
+        for sharing in ways {
+            match schema::version_at(&path, *sharing) {
+                Ok(found) if found == schema::known() => return Self::reading(path.clone(), path, *sharing, None, why),
+                Ok(found) if found > schema::known() => return Err(StoreError::Newer { found, known: schema::known() }),
+                Err(foreign @ StoreError::Foreign(_)) => return Err(foreign),
+                Ok(_) | Err(_) => {}
+            }
+        }
+        // A log that somebody left has to be worked in, and an older schema brought forward: elsewhere.
+        let copying = |error: io::Error| StoreError::NoPlace { path: path.display().to_string(), why: format!("copying it to read it: {error}") };
+        let copy = tempfile::tempdir().map_err(copying)?;
+        let to = copy.path().join("rebut.db");
+        // Not with its permissions, which may forbid to write it.
+        let copy_of = |end: &str| io::copy(&mut File::open(beside(&path, end))?, &mut File::create(beside(&to, end))?);
+        for end in if has_log { &["", "-wal"][..] } else { &[""] } {
+            copy_of(end).map_err(copying)?;
+        }
+        drop(schema::open_writer(&to)?);
+        Self::reading(path, to, Sharing::WithWriters, Some(copy), why)
+    }
+
+    fn reading(path: PathBuf, file: PathBuf, sharing: Sharing, copy: Option<TempDir>, why: StoreError) -> Result<Self, StoreError> {
+        let readers = Arc::new(Readers::new(file.clone(), identity(&file)?, sharing));
+        let reader = readers.open()?;
+        let last = rows::last_event(&reader).map_err(|error| sql_failed("reading the database", &file, &error))?;
+        drop(reader);
+        let elsewhere = Arc::new(Elsewhere::new(last));
+        Ok(Self { watcher: Mutex::new(None), readers, writer: Err(why), elsewhere, path, runner: claims::new_name(), _copy: copy })
     }
 
     /// Whether every page of the file can be read and is where it belongs. Reads all of it.
@@ -56,7 +105,7 @@ impl SqliteStore {
 
     /// Hands a step to the writing thread and waits for its commit.
     pub(crate) async fn write(&self, step: Step) -> Result<(), StoreError> {
-        self.writer.take(step).await
+        self.writer.as_ref().map_err(Clone::clone)?.take(step).await
     }
 
     /// Reads beside it.
@@ -70,7 +119,7 @@ impl SqliteStore {
     fn watch(&self) -> Result<(), StoreError> {
         let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
         if watcher.is_none() {
-            *watcher = Some(Watcher::start(self.readers.open()?, self.elsewhere.clone())?);
+            *watcher = Some(Watcher::start(self.readers.clone(), self.elsewhere.clone())?);
         }
         Ok(())
     }
@@ -146,7 +195,15 @@ impl Store for SqliteStore {
 
     async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
         self.watch()?;
-        self.elsewhere.changed().await.map(Changed::These)
+        Ok(Changed::These(self.elsewhere.changed().await))
+    }
+
+    fn may_be_unreachable(&self) -> bool {
+        true
+    }
+
+    async fn check_writable(&self) -> Result<(), StoreError> {
+        self.writer.as_ref().map_err(Clone::clone)?.check().await
     }
 
     async fn abandoned(&self, most: usize) -> Result<Vec<DebateId>, StoreError> {
@@ -172,4 +229,16 @@ impl Store for SqliteStore {
         }
         Ok(abandoned)
     }
+}
+
+/// The file that was just opened.
+fn identity(path: &Path) -> Result<Identity, StoreError> {
+    Identity::at(path)?.ok_or_else(|| StoreError::Replaced(path.display().to_string()))
+}
+
+/// The name of what SQLite keeps beside a database.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
 }

@@ -143,6 +143,10 @@ impl Store for Interposed {
         self.store().changed_elsewhere().await
     }
 
+    async fn check_writable(&self) -> Result<(), StoreError> {
+        self.store.check_writable().await
+    }
+
     fn may_be_unreachable(&self) -> bool {
         self.on_load.is_some() || self.store.may_be_unreachable()
     }

@@ -1,11 +1,13 @@
 //! Honest fakes and harnesses: case folders, crash harness, store conformance, simulated clock, a server of the real wire formats,
-//! processes that are held and waited for, a PostgreSQL server.
+//! processes that are held and waited for, a PostgreSQL server, small disks.
 
 pub mod cases;
 pub mod catcher;
 pub mod clock;
 pub mod conformance;
 pub mod crash;
+#[cfg(target_os = "linux")]
+pub mod disk;
 pub mod going_back;
 pub mod interposed;
 pub mod model_server;

@@ -16,7 +16,7 @@ use rebut_engine::{
     observing::Observer,
     outbox::Database,
     secrets::Scrubber,
-    store::Store,
+    store::{Store, StoreError},
     view::View,
 };
 use rebut_models::{Clis, Registry, registry::built_in, rehearsal::RehearsalModel};
@@ -33,6 +33,9 @@ use tokio::sync::OnceCell;
 /// Answers are asked for piece by piece, whatever the command, its flags and the terminal: what is sent is known before, and a dry run shows
 /// it. It costs nothing, and who answers slowly is told from who is gone.
 pub const STREAMS: bool = true;
+
+/// A command whose debate cannot be written down ends after so long.
+const PATIENCE: Duration = Duration::from_secs(4);
 
 /// What a command works with.
 #[derive(Clone)]
@@ -124,12 +127,23 @@ impl App {
         self.found.get_or_init(|| auto::candidates(registry, &self.clis)).await.clone()
     }
 
-    /// The database that debates are kept in.
+    /// The database that debates are kept in. One that cannot be written, on a full disk or in a folder that takes no changes, can still be
+    /// read; what is to be written there is refused.
     pub async fn store(&self) -> Result<Arc<dyn Store>, CliError> {
-        Ok(self.database().await?)
+        let Kept::File(path) = self.place()?.kept() else { return Ok(self.database().await?) };
+        Ok(match SqliteStore::open(&path) {
+            Err(why @ (StoreError::NoPlace { .. } | StoreError::Unwritable(_))) if path.is_file() => {
+                let opened = SqliteStore::open_read_only(&path, why.clone()).map_err(|error| match error {
+                    StoreError::NoPlace { .. } => why,
+                    other => other,
+                });
+                Arc::new(opened?)
+            }
+            opened => Arc::new(opened?),
+        })
     }
 
-    /// The same with who wants word of them.
+    /// The same with who wants word of them, for whoever writes there.
     pub async fn database(&self) -> Result<Arc<dyn Database>, CliError> {
         Ok(match self.place()?.kept() {
             Kept::File(path) => Arc::new(SqliteStore::open(&path)?),
@@ -151,26 +165,40 @@ impl App {
 
     /// A desk over another store, or other models than the registry's.
     pub fn desk_over(&self, store: Arc<dyn Store>, registry: &Registry, models: Arc<dyn Models>) -> Result<Desk, CliError> {
-        self.desk_observed(store, registry, models, None)
+        self.desk_with(store, registry, models, DeskOptions { patience: self.patience(), ..DeskOptions::default() })
     }
 
-    /// The same with somebody who is told of every event.
+    /// How long a debate of a command waits for a disk that is full. Somebody sits before it, and can go on when there is room again.
+    fn patience(&self) -> Option<Duration> {
+        self.place.as_ref().is_some_and(|place| matches!(place.kept(), Kept::File(_))).then_some(PATIENCE)
+    }
+
+    /// The same with somebody who is told of every event, for debates that wait as long as it takes.
     pub fn desk_observed(
         &self,
         store: Arc<dyn Store>,
         registry: &Registry,
         models: Arc<dyn Models>,
-        observer: Option<Arc<dyn Observer>>,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Desk, CliError> {
+        self.desk_with(store, registry, models, DeskOptions { observer: Some(observer), ..DeskOptions::default() })
+    }
+
+    fn desk_with(
+        &self,
+        store: Arc<dyn Store>,
+        registry: &Registry,
+        models: Arc<dyn Models>,
+        options: DeskOptions,
     ) -> Result<Desk, CliError> {
         self.clear_left();
         let options = DeskOptions {
-            seal: self.place.as_ref().map(Place::seal).transpose()?,
+            seal: self.place.as_ref().map(Place::seal_if_possible).transpose()?.flatten(),
             secrets: self.secrets(registry),
             calls_per_provider: self.config.defaults.calls_per_provider.unwrap_or(DeskOptions::default().calls_per_provider),
             stream_deltas: STREAMS,
             sandbox: Arc::new(sandbox()?),
-            observer,
-            ..DeskOptions::default()
+            ..options
         };
         Ok(Desk::with_options(store, models, options))
     }

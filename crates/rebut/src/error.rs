@@ -145,6 +145,12 @@ impl From<StoreError> for CliError {
             StoreError::Busy(_) => {
                 Self::failed(message).hint("nothing acknowledged is lost; when that program is done, such as sqlite3 or a backup, try again")
             }
+            StoreError::Unwritable(_) => Self::failed(message).hint(
+                "nothing acknowledged is lost; make room on the disk, or its folder writable, then try again; --data DIR keeps debates elsewhere",
+            ),
+            StoreError::Replaced(_) => {
+                Self::failed(message).hint("put the file back where it was, or begin again with the one that is there now")
+            }
             StoreError::Lost { .. } => Self::failed(message).hint(format!("`{}` follows it", command("watch ID"))),
             StoreError::Unavailable(_) => Self::failed(message).hint("nothing acknowledged is lost; try again when it is back"),
             StoreError::Conflict { .. } | StoreError::Newer { .. } => Self::failed(message),

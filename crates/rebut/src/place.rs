@@ -141,6 +141,12 @@ impl Place {
         })
     }
 
+    /// The same; none where there is none yet and nothing can be written, so that what is there can at least be read.
+    pub fn seal_if_possible(&self) -> Result<Option<Seal>, CliError> {
+        let has_none = reading::text_if_there(&self.dir.join(SEAL))?.is_none();
+        if has_none && self.dir.is_dir() && !can_be_written(&self.dir) { Ok(None) } else { self.seal().map(Some) }
+    }
+
     fn seal_text(&self) -> Result<String, CliError> {
         let path = self.dir.join(SEAL);
         if let Some(text) = reading::text_if_there(&path)? {
@@ -159,7 +165,7 @@ impl Place {
     /// Public keys whose seals count: this installation's, and those the user chose to trust.
     pub fn trusted(&self) -> Result<Vec<String>, CliError> {
         let path = self.dir.join("trusted.keys");
-        let mut keys = vec![self.seal()?.public().to_owned()];
+        let mut keys: Vec<String> = self.seal_if_possible()?.iter().map(|seal| seal.public().to_owned()).collect();
         if let Some(text) = reading::text_if_there(&path)? {
             keys.extend(text.split_whitespace().map(str::to_owned));
         }
@@ -170,6 +176,16 @@ impl Place {
     pub fn trust(&self, key: &str) -> Result<(), CliError> {
         append_line(&self.dir.join("trusted.keys"), key)
     }
+}
+
+#[cfg(unix)]
+fn can_be_written(dir: &Path) -> bool {
+    rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn can_be_written(_: &Path) -> bool {
+    true
 }
 
 /// The file of the sealing key.

@@ -23,7 +23,7 @@ use crate::{
     error::{DeskError, Halt},
     event::Limits,
     formats::{FORMATS, Format},
-    journal::Journal,
+    journal::{Journal, Patience},
     lanes::Lanes,
     model::{Deltas, Listening, Models},
     observing::Observer,
@@ -74,6 +74,9 @@ struct Inner {
     leaving: AtomicBool,
     /// Debates whose runs crashed here, and when.
     crashed: Mutex<HashMap<DebateId, Instant>>,
+    /// Debates whose runs ended here without a word in their journals, and how long those were then: nothing more comes of them.
+    halted: Mutex<HashMap<DebateId, u64>>,
+    patience: Arc<Patience>,
     /// Who is told of what is appended.
     ears: Arc<Ears>,
     listening: std::sync::Once,
@@ -109,6 +112,9 @@ pub struct DeskOptions {
     pub sandbox: Arc<dyn Sandbox>,
     /// Who is told of every event.
     pub observer: Option<Arc<dyn Observer>>,
+    /// How long a run waits while nothing can be written or the database is out of reach, before it ends and stays open; `None` is as long as
+    /// it takes.
+    pub patience: Option<Duration>,
 }
 
 impl Default for DeskOptions {
@@ -122,6 +128,7 @@ impl Default for DeskOptions {
             stream_deltas: false,
             sandbox: Arc::new(NoSandbox),
             observer: None,
+            patience: None,
         }
     }
 }
@@ -195,6 +202,8 @@ impl Desk {
                 begun: channel::Sender::default(),
                 leaving: AtomicBool::new(false),
                 crashed: Mutex::default(),
+                halted: Mutex::default(),
+                patience: Arc::new(Patience::new(options.patience)),
                 ears: Arc::new(Ears::new(options.observer)),
                 listening: std::sync::Once::new(),
             }),
@@ -279,6 +288,12 @@ impl Desk {
         Ok(())
     }
 
+    /// Fails where the database cannot be read or written now.
+    pub async fn check_usable(&self) -> Result<(), DeskError> {
+        self.inner.store.sessions(&Filter { limit: 1, ..Filter::default() }).await?;
+        Ok(self.inner.store.check_writable().await?)
+    }
+
     /// How many debates run in this process.
     pub fn live(&self) -> usize {
         self.inner.live().len()
@@ -347,6 +362,11 @@ impl Inner {
         self.crashed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn halted(&self) -> MutexGuard<'_, HashMap<DebateId, u64>> {
+        // And for this one.
+        self.halted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Every debate that runs or is watched here.
     fn known(&self) -> Vec<DebateId> {
         let live: Vec<DebateId> = self.live().keys().copied().collect();
@@ -354,6 +374,7 @@ impl Inner {
     }
 
     fn journal(&self, id: DebateId) -> Journal {
-        Journal::new(id, self.store.clone(), self.clock.clone(), self.seal.clone(), self.ears.clone())
+        let (store, clock, ears) = (self.store.clone(), self.clock.clone(), self.ears.clone());
+        Journal::new(id, store, clock, self.seal.clone(), ears, self.patience.clone())
     }
 }

@@ -329,6 +329,7 @@ impl Desk {
             lost: lost.clone(),
             ended: ended.clone(),
         };
+        self.inner.halted().remove(&id);
         {
             let mut all = self.inner.live();
             // Looked at under the lock, as whoever leaves does: one of both sees the other.
@@ -360,6 +361,10 @@ impl Desk {
             if let Err(why) = &result
                 && *why != DeskError::Halted(Halt::Paused)
             {
+                if *why != DeskError::Halted(Halt::TakenOver) {
+                    // Before it leaves the list: whoever begins to watch finds it in one of them.
+                    leaving.inner.halted().insert(id, journal.count().unwrap_or_default());
+                }
                 leaving.inner.ears.halted(id, why);
             }
             if let Err(DeskError::Halted(Halt::WentBack { .. })) = &result {

@@ -54,9 +54,12 @@ impl Desk {
     pub async fn watch(&self, id: DebateId, after: u64) -> Result<Watch, DeskError> {
         self.listen_elsewhere();
         let ticks = self.inner.ears.listen(id);
-        let ran = self.inner.live().contains_key(&id);
+        let runs = self.inner.live().contains_key(&id);
         let Picked { records, head } = self.pick(id, &Pick { most: Some(1), from_end: true, ..Pick::of(&STANDING) }).await?;
         let known = head.map_or(0, |head| head.seq);
+        // A run may have ended before anybody could watch it, unless somebody has gone on with the debate since.
+        let is_old = |count: &u64| records.iter().all(|record| record.seq <= *count);
+        let ran = runs || self.inner.halted().get(&id).is_some_and(is_old);
         Ok(Watch {
             desk: self.clone(),
             id,

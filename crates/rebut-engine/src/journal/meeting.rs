@@ -25,7 +25,7 @@ impl Journal {
         // Whoever only steers a debate may meet anything.
         let runs = end.holds || end.under_way.as_ref().is_some_and(|begun| begun.claim == Claim::Take);
         let known = end.count;
-        let Picked { records, head } = writing::look(&*self.store, &*self.clock, self.debate, known, end.holds).await?;
+        let Picked { records, head } = writing::look(&self.means(), self.debate, known, end.holds).await?;
         let (count, head) = head.map_or_else(Default::default, |head| (head.seq, head.hash));
         if parts(end, count, head) {
             return self.mend(end, count, head).await.map(|()| true);
@@ -73,7 +73,7 @@ impl Journal {
                 return Err(went_back());
             }
             let restored = lost.records.len() as u64;
-            match writing::write(self.store.clone(), self.clock.clone(), self.as_runner(lost), true).await {
+            match writing::write(self.means(), self.as_runner(lost), true).await {
                 Ok(()) => {
                     self.ears.restored(self.debate, restored);
                     return Ok(());

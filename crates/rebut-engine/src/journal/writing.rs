@@ -1,83 +1,118 @@
-//! Reading and writing a journal whose database may be out of reach for a while: whoever runs a debate waits for it, all others are told.
+//! Reading and writing a journal whose database may be out of reach, or its disk full, for a while: whoever runs a debate waits for it, all
+//! others are told.
 
 use crate::{
     DebateId,
     clock::Clock,
     record::Record,
-    store::{Append, Pick, Picked, Store, StoreError},
+    store::{Append, Claim, Pick, Picked, Store, StoreError},
 };
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::time::Instant;
 
-/// The first wait for a database that cannot be reached; each further one is twice as long, up to the longest.
+/// The first wait for a database that cannot be used; each further one is twice as long, up to the longest.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// How long the runs of a desk wait for a database that cannot be used. They share it, since they share the database: where one has waited
+/// in vain, the next does not begin to wait anew.
+#[derive(Default)]
+pub struct Patience {
+    /// As long as it takes, where this is `None`.
+    longest: Option<Duration>,
+    /// Since when nothing has worked.
+    failing_since: Mutex<Option<Instant>>,
+}
+
+impl Patience {
+    /// Waits at most so long; `None` is as long as it takes.
+    pub fn new(longest: Option<Duration>) -> Self {
+        Self { longest, failing_since: Mutex::default() }
+    }
+
+    fn since(&self) -> MutexGuard<'_, Option<Instant>> {
+        // It is one value, whole at any time.
+        self.failing_since.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn worked(&self) {
+        *self.since() = None;
+    }
+
+    /// How long to wait after one more failure, where `wait` would be next; `None` when it is enough.
+    fn after_failure(&self, wait: Duration) -> Option<Duration> {
+        let since = *self.since().get_or_insert_with(Instant::now);
+        let Some(longest) = self.longest else { return Some(wait) };
+        let left = longest.saturating_sub(since.elapsed());
+        (!left.is_zero()).then(|| wait.min(left))
+    }
+}
+
+/// What reading and writing a journal takes.
+#[derive(Clone)]
+pub(super) struct Means {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) patience: Arc<Patience>,
+}
 
 /// An append under way.
 type Writing = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
-/// Appends. While the database cannot be reached, the runner of the debate tries again, and finds out whether the first try was written.
-pub(super) fn write(store: Arc<dyn Store>, clock: Arc<dyn Clock>, append: Append, runs: bool) -> Writing {
-    if runs && store.may_be_unreachable() {
-        return Box::pin(write_at_last(store, clock, append));
+/// Appends. While that cannot work, the runner of the debate tries again, and finds out whether the first try was written.
+pub(super) fn write(means: Means, append: Append, runs: bool) -> Writing {
+    if runs && means.store.may_be_unreachable() {
+        return Box::pin(write_at_last(means, append));
     }
-    Box::pin(async move { store.append(append).await })
+    Box::pin(async move { means.store.append(append).await })
 }
 
-async fn write_at_last(store: Arc<dyn Store>, clock: Arc<dyn Clock>, append: Append) -> Result<(), StoreError> {
-    let mut tried = false;
+async fn write_at_last(means: Means, append: Append) -> Result<(), StoreError> {
+    let mut is_uncertain = false;
     let mut wait = FIRST_WAIT;
     loop {
-        match store.append(append.clone()).await {
-            Err(StoreError::Unavailable(_)) => {
-                tried = true;
-                clock.sleep(wait).await;
+        let result = means.store.append(append.clone()).await;
+        match result {
+            // Whoever asks for a debate is told at once that nothing came of it; there is no run yet that could wait.
+            Err(StoreError::Unwritable(_) | StoreError::Busy(_)) if append.claim == Claim::Take && !is_uncertain => return result,
+            Err(error) if error.is_passing() => {
+                is_uncertain |= matches!(error, StoreError::Unavailable(_));
+                let Some(pause) = means.patience.after_failure(wait) else { return Err(error) };
+                means.clock.sleep(pause).await;
                 wait = (wait * 2).min(LONGEST_WAIT);
             }
             // What is there may be this very append.
-            Err(conflict @ StoreError::Conflict { .. }) if tried => {
-                let there = load(&*store, &*clock, append.debate, append.after, true).await?;
+            Err(conflict @ StoreError::Conflict { .. }) if is_uncertain => {
+                let there = load(&means, append.debate, append.after, true).await?;
                 let hashes = |records: &[Record]| records.iter().map(|record| record.hash).take(append.records.len()).collect::<Vec<_>>();
                 let is_ours = !append.records.is_empty() && hashes(&there) == hashes(&append.records);
                 return if is_ours { Ok(()) } else { Err(conflict) };
             }
-            other => return other,
+            other => {
+                means.patience.worked();
+                return other;
+            }
         }
     }
 }
 
-/// The records after number `after`. The runner of the debate waits for a database that cannot be reached.
-async fn load(
-    store: &dyn Store,
-    clock: &dyn Clock,
-    debate: DebateId,
-    after: u64,
-    runs: bool,
-) -> Result<Vec<Record>, StoreError> {
-    let mut wait = FIRST_WAIT;
-    loop {
-        match store.load(debate, after).await {
-            Err(StoreError::Unavailable(_)) if runs => {
-                clock.sleep(wait).await;
-                wait = (wait * 2).min(LONGEST_WAIT);
-            }
-            other => return other,
-        }
-    }
+/// The records after number `after`. The runner of the debate waits for a database that cannot be used.
+async fn load(means: &Means, debate: DebateId, after: u64, runs: bool) -> Result<Vec<Record>, StoreError> {
+    look(means, debate, after, runs).await.map(|picked| picked.records)
 }
 
 /// The same, and where the journal ends.
-pub(super) async fn look(
-    store: &dyn Store,
-    clock: &dyn Clock,
-    debate: DebateId,
-    after: u64,
-    runs: bool,
-) -> Result<Picked, StoreError> {
+pub(super) async fn look(means: &Means, debate: DebateId, after: u64, runs: bool) -> Result<Picked, StoreError> {
     let mut wait = FIRST_WAIT;
     loop {
-        match store.pick(debate, &Pick { after, ..Pick::default() }).await {
-            Err(StoreError::Unavailable(_)) if runs => {
-                clock.sleep(wait).await;
+        match means.store.pick(debate, &Pick { after, ..Pick::default() }).await {
+            Err(error) if runs && error.is_passing() => {
+                let Some(pause) = means.patience.after_failure(wait) else { return Err(error) };
+                means.clock.sleep(pause).await;
                 wait = (wait * 2).min(LONGEST_WAIT);
             }
             other => return other,

@@ -181,3 +181,57 @@ async fn a_process_that_leaves_waits_for_no_person_whatever_it_was_told_before()
         assert_eq!(&*last.kind == "debate.paused", rests, "{word}: {last:?}");
     }
 }
+
+/// A store that takes the first so many appends, and then none until it is told to.
+fn full_after(memory: MemoryStore, appends: usize, has_room: &Arc<AtomicUsize>) -> Interposed {
+    let (count, has_room) = (Arc::new(AtomicUsize::new(0)), has_room.clone());
+    let store = Interposed::new(memory, move |store, append| {
+        let is_full = count.fetch_add(1, Ordering::SeqCst) >= appends && has_room.load(Ordering::SeqCst) == 0;
+        Box::pin(async move { if is_full { Err(StoreError::Unwritable("it is full".to_owned())) } else { store.append(append).await } })
+    });
+    store.unreachable(|| Ok(()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_patience_is_over_ends_and_stays_open_and_whoever_watches_late_is_told() {
+    for appends in 1..12 {
+        let (memory, has_room) = (MemoryStore::new(), Arc::new(AtomicUsize::new(0)));
+        let store = Arc::new(full_after(memory.clone(), appends, &has_room));
+        let patience = Some(Duration::from_secs(4));
+        let options = DeskOptions { clock: Arc::new(SimulatedClock::new()), patience, ..DeskOptions::default() };
+        let desk = Desk::with_options(store, Arc::new(Only(case("contested").model())), options);
+        let running = desk.start(case("contested").start).await.expect("it starts");
+        let (id, begun) = (running.id, tokio::time::Instant::now());
+        let ended = tokio::time::timeout(FOR_EVER, running.outcome()).await.expect("it does not wait for ever");
+        let full = Err(DeskError::Halted(Halt::Store(StoreError::Unwritable("it is full".to_owned()))));
+        if ended != full {
+            assert!(ended.is_ok() && appends > 6, "after {appends} appends: {ended:?}");
+            continue;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(10), "after {appends} appends: judges do not wait one after the other");
+        let there = memory.load(id, 0).await.expect("a journal").len();
+        let late = tokio::time::timeout(FOR_EVER, watched(&desk, id)).await;
+        assert_eq!(late.expect("it is told that nothing more comes").len(), there, "after {appends} appends");
+        has_room.store(1, Ordering::SeqCst);
+        let resumed = desk.resume(id).await.expect("it resumes").outcome();
+        let (_, seen) = tokio::join!(resumed, tokio::time::timeout(FOR_EVER, watched(&desk, id)));
+        let seen = seen.expect("it is told of the end");
+        assert_eq!(seen.last().map(String::as_str), Some("debate.completed"), "after {appends} appends");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_without_a_limit_to_its_patience_goes_on_when_there_is_room_and_a_start_is_refused_at_once() {
+    let (memory, has_room) = (MemoryStore::new(), Arc::new(AtomicUsize::new(0)));
+    let desk = desk_of("contested", Arc::new(full_after(memory.clone(), 3, &has_room)));
+    let running = desk.start(case("contested").start).await.expect("it starts");
+    let id = running.id;
+    tokio::time::sleep(Duration::from_secs(3600)).await; // tidy: an hour of simulated time in which nothing can be written
+    assert!(desk.runs_here(id), "it waits");
+    let refused = desk.start(case("contested").start).await.err();
+    assert_eq!(refused, Some(DeskError::Halted(Halt::Store(StoreError::Unwritable("it is full".to_owned())))));
+    assert_eq!(memory.sessions(&rebut_engine::store::Filter::default()).await.expect("sessions").len(), 1, "nothing is left of it");
+    has_room.store(1, Ordering::SeqCst);
+    let ended = tokio::time::timeout(FOR_EVER, running.outcome()).await.expect("it goes on");
+    assert_eq!(ended.expect("it ends").outcome, Ending::Contested);
+}

@@ -19,7 +19,6 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use rebut_engine::store::Filter;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -93,15 +92,20 @@ pub async fn health(_: Call) -> Result<Response, Problem> {
     Ok(plain("text/plain; charset=utf-8", "ok\n".to_owned()))
 }
 
-/// Whether the server can work. Whoever asks needs no key, and is told no more than that.
+/// Whether the server can work. Whoever asks needs no key, and is told no more than that, and why not in a few words.
 pub async fn ready(call: Call) -> Result<Response, Problem> {
     if *call.server.stopping.borrow() {
         return Err(Problem::stopping());
     }
     // Whatever is wrong with the database, requests do not belong here now.
-    let one = Filter { limit: 1, ..Filter::default() };
-    if !call.server.ready.known_or(async { call.server.desk.sessions(&one).await.is_ok() }).await {
-        return Err(Problem::unavailable("not ready", 10));
+    let look = async {
+        call.server.desk.check_usable().await.map_err(|error| match Problem::from(error) {
+            problem if problem.status == StatusCode::SERVICE_UNAVAILABLE.as_u16() => problem.detail,
+            _ => "the database cannot be used".to_owned(),
+        })
+    };
+    if let Err(why) = call.server.ready.known_or(look).await {
+        return Err(Problem::unavailable(format!("not ready: {why}"), 10));
     }
     Ok(plain("text/plain; charset=utf-8", "ready\n".to_owned()))
 }

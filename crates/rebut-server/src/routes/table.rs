@@ -438,7 +438,7 @@ pub const ROUTES: &[Route] = &[
             "/readyz",
             "getReadiness",
             SERVICE,
-            "Whether the server can work: its database answers, and it does not stop.",
+            "Whether the server can work: its database can be read and written, and it does not stop.",
             go!(service::ready),
         )
     },

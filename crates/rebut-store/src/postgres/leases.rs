@@ -57,11 +57,12 @@ pub(super) async fn give_up(pool: &Pool, node: &Node, debate: DebateId, why: &st
              SET node = excluded.node, holder = excluded.holder, epoch = claims.epoch + 1, expires_at = excluded.expires_at
              WHERE claims.node IN ($2, '{NOBODY}') OR NOT (SELECT {} FROM claims AS held WHERE held.debate_id = $1)
          RETURNING 1",
-        counts(3)
+        counts(3, 5)
     );
     // A character that no text of the database can hold says nothing to people either.
     let why = why.replace('\0', "");
-    let values = [value(uuid(debate), Type::UUID), value(node.id, Type::UUID), node.lease_seconds(), value(why, Type::TEXT)];
+    let all = value(!node.may_take(), Type::BOOL);
+    let values = [value(uuid(debate), Type::UUID), value(node.id, Type::UUID), node.lease_seconds(), value(why, Type::TEXT), all];
     if !pool.ask(&sql, &values).await?.is_empty() {
         return Ok(());
     }

@@ -1,6 +1,8 @@
 //! Tests of the stores: the suite all of them pass, what only a file can do wrong, and what only a server can.
 
 mod crash;
+#[cfg(target_os = "linux")]
+mod disk;
 mod files;
 mod going_back;
 mod model;

@@ -158,10 +158,11 @@ async fn next_delta(
     }
 }
 
-/// Ctrl-C and requests to terminate. Heard from the moment of listening on, so that none is lost between two looks.
+/// Ctrl-C, requests to terminate, and a terminal that was closed. Heard from the moment of listening on, so that none is lost between two
+/// looks.
 pub struct Interrupts {
     #[cfg(unix)]
-    signals: [tokio::signal::unix::Signal; 2],
+    signals: Vec<tokio::signal::unix::Signal>,
 }
 
 impl Interrupts {
@@ -169,17 +170,16 @@ impl Interrupts {
     pub fn listen() -> Result<Self, CliError> {
         use tokio::signal::unix::{SignalKind, signal};
         let failed = |error: std::io::Error| CliError::failed(format!("cannot listen for interruptions: {error}"));
-        Ok(Self { signals: [signal(SignalKind::interrupt()).map_err(failed)?, signal(SignalKind::terminate()).map_err(failed)?] })
+        let hangup = (!ignores_hangup()).then(SignalKind::hangup);
+        let kinds = [SignalKind::interrupt(), SignalKind::terminate()].into_iter().chain(hangup);
+        Ok(Self { signals: kinds.map(signal).collect::<Result<_, _>>().map_err(failed)? })
     }
 
     /// Waits for the next one.
     #[cfg(unix)]
     pub async fn next(&mut self) {
-        let [interrupt, terminate] = &mut self.signals;
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+        let next = self.signals.iter_mut().map(|signal| Box::pin(signal.recv()));
+        futures_util::future::select_all(next).await;
     }
 
     #[cfg(not(unix))]
@@ -194,6 +194,22 @@ impl Interrupts {
             std::future::pending::<()>().await;
         }
     }
+}
+
+/// Whether this process was started to outlive its terminal (`nohup`), and so does not hear that it was closed.
+#[cfg(target_os = "linux")]
+fn ignores_hangup() -> bool {
+    const HANGUP: u64 = 1;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // Where nobody can tell, what was asked for at the start stays.
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_none_or(|mask| mask & HANGUP != 0)
+}
+
+/// Nothing safe tells it here: whoever closes the terminal ends the process, as before, and the debate can be resumed.
+#[cfg(all(unix, not(target_os = "linux")))]
+fn ignores_hangup() -> bool {
+    true
 }
 
 /// On a terminal, a contested debate can be answered at once.

@@ -116,7 +116,7 @@ impl Delivering {
             // The debate was removed a moment ago, and the delivery with it.
             Ok(None) => return,
             // It is there again when its time is over.
-            Err(StoreError::Unavailable(_)) => return,
+            Err(error) if error.is_passing() => return,
             Err(error) => Posted { came: Err(NotTaken::Unread(error.to_string())), within: Duration::ZERO },
         };
         let came = self.judge(&posted, claimed.attempt);

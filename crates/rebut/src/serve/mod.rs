@@ -139,7 +139,7 @@ fn desk(
     branch::clean_up_after_others(app);
     let log = observing.log.clone();
     let observer = Observing { spans: telemetry.is_some().then(|| spans.clone()), ..observing };
-    let desk = app.desk_observed(store, registry, models, Some(Arc::new(observer)))?;
+    let desk = app.desk_observed(store, registry, models, Arc::new(observer))?;
     if let Some(telemetry) = telemetry {
         tokio::spawn(spans.send(telemetry, desk.clone(), to_send, log));
     }

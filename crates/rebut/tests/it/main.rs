@@ -11,6 +11,8 @@ mod challenge;
 mod code;
 mod crash;
 mod decide;
+#[cfg(target_os = "linux")]
+mod disk;
 mod doctor;
 mod endpoint;
 mod evaluate;

@@ -143,7 +143,16 @@ impl Rebut {
 
     /// Starts a run with `--stream-json` and waits for its first event.
     pub fn start(&self, args: &[&str]) -> Started {
-        let mut command = self.command(args);
+        self.begin(self.command(args), args)
+    }
+
+    /// The same by another program, which is given the command at the end of its own words.
+    pub fn start_by(&self, program: &str, words: &[&str], args: &[&str]) -> Started {
+        let words = [words, &[env!("CARGO_BIN_EXE_rebut")], args].concat();
+        self.begin(self.command_of(program, &words), args)
+    }
+
+    fn begin(&self, mut command: Command, args: &[&str]) -> Started {
         let mut child = command.arg("--stream-json").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
         let events = BufReader::new(child.stdout.take().expect("piped"));
         let errors = BufReader::new(child.stderr.take().expect("piped"));

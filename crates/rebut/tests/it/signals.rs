@@ -1,6 +1,9 @@
-//! Ctrl-C and SIGTERM: once finishes what is under way and saves, twice stops at once.
+//! Ctrl-C, SIGTERM and a terminal that was closed: once finishes what is under way and saves, twice stops at once.
 
-use crate::rebut::{Rebut, case, recommends, script, script_of, split_then_c};
+use crate::{
+    rebut::{Rebut, case, recommends, script, script_of, split_then_c},
+    served::Served,
+};
 use std::{
     fs,
     io::{BufRead, BufReader, Read},
@@ -10,7 +13,7 @@ use std::{
 
 #[test]
 fn an_interrupted_debate_is_saved_and_can_be_resumed() {
-    for signal in ["INT", "TERM"] {
+    for signal in ["INT", "TERM", "HUP"] {
         let rebut = Rebut::new();
         let mut replies = split_then_c();
         for slow in [1, 2] {
@@ -32,6 +35,32 @@ fn an_interrupted_debate_is_saved_and_can_be_resumed() {
         let resumed = rebut.json(0, &["resume", &id, "--json"]);
         assert_eq!((&resumed["outcome"], &resumed["usage"]["calls"]), (&"consensus".into(), &6.into()), "{signal}");
     }
+}
+
+/// `nohup` starts a program deaf to the signal of a terminal that was closed, and so it stays.
+#[test]
+fn who_was_started_to_outlive_its_terminal_does() {
+    let rebut = Rebut::new();
+    let mut replies = split_then_c();
+    replies[2].1 = format!("!delay 700ms\n{}", replies[2].1);
+    rebut.write("debate.md", &script_of(&replies));
+    let mut run = rebut.start_by("/bin/sh", &["-c", "trap '' HUP; exec \"$@\"", "sh"], &case(&[]));
+    run.until(|event| event["type"] == "turn.completed");
+    run.signal("HUP");
+    let last = run.until(|event| event["type"] == "debate.completed");
+    assert_eq!(last["data"]["outcome"], "consensus");
+    assert_eq!(run.finish().0, 0);
+}
+
+/// A server lets go of its debates as it does when it is asked to end.
+#[test]
+fn a_server_whose_terminal_is_closed_stops_as_if_asked_to() {
+    let rebut = Rebut::new();
+    let served = Served::start(&rebut, &[]);
+    served.signal("HUP");
+    let (code, log) = served.finish();
+    assert_eq!(code, 0, "{log}");
+    assert!(log.contains("\"stopped\""), "{log}");
 }
 
 #[test]
