@@ -9,6 +9,7 @@ use crate::{
     record::Record,
     seal::Checkpoint,
 };
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -57,6 +58,17 @@ pub trait Store: Send + Sync + 'static {
     /// Whether [`StoreError::Unavailable`] can come from here.
     fn may_be_unreachable(&self) -> bool {
         false
+    }
+
+    /// The time by the clock that all processes of this store share, as well as it is known without asking. `None` where there is no such
+    /// clock: then the clock of the process that decides counts.
+    fn now(&self) -> Option<Timestamp> {
+        None
+    }
+
+    /// The same, asked for just now: whether a deadline is over is decided by this.
+    async fn ask_now(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(None)
     }
 
     /// Debates that are recorded as running and that no living process runs, the oldest first: they were interrupted.

@@ -1,8 +1,10 @@
-//! A store with something between it and its user: a crash, a slow disk, a database that cannot be reached.
+//! A store with something between it and its user: a crash, a slow disk, a database that cannot be reached, or one with a clock of its own.
 
 use futures_util::future::BoxFuture;
+use jiff::Timestamp;
 use rebut_engine::{
     DebateId,
+    clock::Clock,
     projection::Tables,
     record::Record,
     seal::Checkpoint,
@@ -21,6 +23,7 @@ pub struct Interposed {
     store: Arc<dyn Store>,
     on_append: Box<OnAppend>,
     on_load: Option<Box<OnLoad>>,
+    clock: Option<Arc<dyn Clock>>,
     given: AtomicUsize,
 }
 
@@ -35,13 +38,19 @@ impl Interposed {
         store: impl Store,
         on_append: impl Fn(Arc<dyn Store>, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,
     ) -> Self {
-        Self { store: Arc::new(store), on_append: Box::new(on_append), on_load: None, given: AtomicUsize::new(0) }
+        Self { store: Arc::new(store), on_append: Box::new(on_append), on_load: None, clock: None, given: AtomicUsize::new(0) }
     }
 
     /// The same; `on_load` is asked before each reading, and users are warned that the store may be unreachable.
     #[must_use]
     pub fn unreachable(self, on_load: impl Fn() -> Result<(), StoreError> + Send + Sync + 'static) -> Self {
         Self { on_load: Some(Box::new(on_load)), ..self }
+    }
+
+    /// The same with a clock that all its users share, as a database has one.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock: Some(clock), ..self }
     }
 
     /// How many records were read from it since this was asked last.
@@ -108,6 +117,18 @@ impl Store for Interposed {
 
     async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
         self.store.changed_elsewhere().await
+    }
+
+    fn now(&self) -> Option<Timestamp> {
+        self.clock.as_ref().map(|clock| clock.now()).or_else(|| self.store.now())
+    }
+
+    async fn ask_now(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.may_read()?;
+        match &self.clock {
+            Some(clock) => Ok(Some(clock.now())),
+            None => self.store.ask_now().await,
+        }
     }
 
     fn may_be_unreachable(&self) -> bool {

@@ -25,8 +25,6 @@ pub struct Tending {
     pub log: Log,
     /// Debates that could not be gone on with, and when that was tried.
     pub left: HashMap<DebateId, Instant>,
-    /// When the gates of paused debates close.
-    pub gates: PausedGates,
 }
 
 /// So many are gone on with before a pause: models, disk and whoever asks something meanwhile get their turn.
@@ -40,6 +38,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Debates of servers that died are looked for so often, and a little later each time.
 const EVERY: Duration = Duration::from_secs(4);
+
+/// Gates are looked at no more often than this, also where one is about to close and its clock stands a little behind.
+const LEAST: Duration = Duration::from_millis(20);
 
 /// Keys are read so often.
 const KEYS: Duration = Duration::from_secs(2);
@@ -56,7 +57,6 @@ impl Tending {
         let mut swept: Option<Instant> = None;
         loop {
             self.adopt().await;
-            self.close_gates().await;
             if swept.is_none_or(|when| when.elapsed() >= SWEEP) {
                 self.sweep().await;
                 swept = Some(Instant::now());
@@ -101,16 +101,6 @@ impl Tending {
         }
     }
 
-    /// Sees that nobody in time is a no, also where a debate is paused and no run waits at its gate.
-    async fn close_gates(&mut self) {
-        match self.desk.close_overdue(&mut self.gates).await {
-            Ok(failed) => failed.iter().for_each(|(id, error)| {
-                self.log.complain("a gate stays open", &[("debate", &id.to_string()), ("why", &error.to_string())]);
-            }),
-            Err(error) => self.log.complain("looking for gates failed", &[("why", &error.to_string())]),
-        }
-    }
-
     /// Removes ended debates that are older than is kept.
     async fn sweep(&self) {
         let Some(days) = self.app.config.server.keep_days else { return };
@@ -122,6 +112,31 @@ impl Tending {
             if let Err(error) = keep::remove(&self.app, &self.desk, id).await {
                 self.log.complain("not removed", &[("debate", &id.to_string()), ("why", error.message())]);
             }
+        }
+    }
+}
+
+/// Sees that nobody in time is a no, also where a debate is paused and no run waits at its gate. Those that were paused here are closed on time;
+/// those of other servers too, once they are found.
+pub async fn close_gates(desk: Desk, log: Log) {
+    let mut gates = PausedGates::default();
+    loop {
+        let regularly = EVERY.mul_f64(1.0 + chance());
+        let next = match desk.close_overdue(&mut gates).await {
+            Ok(failed) => {
+                for (id, error) in failed {
+                    log.complain("a gate stays open", &[("debate", &id.to_string()), ("why", &error.to_string())]);
+                }
+                desk.next_overdue(&gates)
+            }
+            Err(error) => {
+                log.complain("looking for gates failed", &[("why", &error.to_string())]);
+                None
+            }
+        };
+        tokio::select! {
+            () = tokio::time::sleep(next.unwrap_or(regularly).clamp(LEAST, regularly)) => {}
+            () = desk.until_paused() => {}
         }
     }
 }

@@ -7,6 +7,7 @@ mod brought;
 mod budget;
 mod canary;
 mod challenge;
+mod clocks;
 mod code;
 mod crash;
 mod decide;
