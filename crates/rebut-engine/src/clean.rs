@@ -4,6 +4,10 @@ mod documents;
 
 pub use documents::{as_block, as_code, as_inline_code, for_comment, for_markdown, for_sarif};
 use std::borrow::Cow;
+use unicode_width::UnicodeWidthChar;
+
+/// So many marks may stand on one character. No script needs more; a terminal draws them all in one place, or over the lines around it.
+const MOST_MARKS: usize = 8;
 
 /// Whether a character could move a cursor, hide text, or reorder it.
 pub fn is_hostile(c: char) -> bool {
@@ -33,6 +37,24 @@ pub fn has_hostile(text: &str) -> bool {
     }
 }
 
+/// Whether more marks stand on a character than any script needs.
+fn has_heap_of_marks(text: &str) -> bool {
+    let mut marks = Marks::default();
+    !text.is_ascii() && text.chars().any(|c| marks.is_too_many(c))
+}
+
+/// Counts the marks that stand on a character, and what else has no width of its own.
+#[derive(Default)]
+struct Marks(usize);
+
+impl Marks {
+    /// Whether the next character is a mark beyond those that may stand here.
+    fn is_too_many(&mut self, c: char) -> bool {
+        self.0 = if !c.is_ascii() && c.width() == Some(0) { self.0 + 1 } else { 0 };
+        self.0 > MOST_MARKS
+    }
+}
+
 /// How many bytes at the start of a text are all of one kind. They are looked at in blocks, which a processor does at once: prompts and
 /// answers are long, and nearly all of them is plain.
 pub fn run_of(text: &[u8], is_kind: impl Fn(u8) -> bool) -> usize {
@@ -43,15 +65,32 @@ pub fn run_of(text: &[u8], is_kind: impl Fn(u8) -> bool) -> usize {
     text[blocks..].iter().position(|byte| !is_kind(*byte)).map_or(text.len(), |at| blocks + at)
 }
 
-/// Text for a terminal or a document: whole escape sequences go, stray controls are shown as `�`.
+/// Text for a terminal or a document: whole escape sequences go, stray controls are shown as `�`, and heaps of marks become a few.
 pub fn for_people(text: &str) -> Cow<'_, str> {
-    if !has_hostile(text) {
+    cleaned(text, false)
+}
+
+/// A line of ours for a terminal, with its colours: the last net under what should be clean already.
+pub fn for_terminal(text: &str) -> Cow<'_, str> {
+    cleaned(text, true)
+}
+
+fn cleaned(text: &str, has_colours: bool) -> Cow<'_, str> {
+    if !has_hostile(text) && !has_heap_of_marks(text) {
         return Cow::Borrowed(text);
     }
     let mut clean = String::with_capacity(text.len());
+    let mut marks = Marks::default();
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
+        if marks.is_too_many(c) {
+            continue;
+        }
         match c {
+            '\u{1b}' if has_colours && colour(&chars).is_some() => {
+                clean.push(c);
+                clean.extend(colour(&chars).into_iter().flat_map(|length| chars.by_ref().take(length).collect::<Vec<_>>()));
+            }
             '\u{1b}' => skip_escape(&mut chars),
             '\u{9b}' => skip_csi(&mut chars),
             '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => skip_string(&mut chars),
@@ -122,13 +161,14 @@ pub fn shortened_reason(text: &str, limit: usize) -> Cow<'_, str> {
 /// JSON text whose strings hold no raw control character that a terminal could obey.
 pub fn json_for_terminal(json: &str) -> Cow<'_, str> {
     // JSON has control characters only inside strings (besides its own white space), so escaping them keeps its meaning.
-    if !json.chars().any(|c| is_hostile(c) && c != '\r') {
+    if !json.chars().any(|c| is_hostile(c) && c != '\r') && !has_heap_of_marks(json) {
         return Cow::Borrowed(json);
     }
     let mut safe = String::with_capacity(json.len() + 16);
     let mut units = [0; 2];
+    let mut marks = Marks::default();
     for c in json.chars() {
-        if is_hostile(c) && c != '\r' {
+        if marks.is_too_many(c) || is_hostile(c) && c != '\r' {
             for unit in c.encode_utf16(&mut units) {
                 safe.push_str(&format!("\\u{unit:04x}"));
             }
@@ -140,6 +180,14 @@ pub fn json_for_terminal(json: &str) -> Cow<'_, str> {
 }
 
 type Rest<'a> = std::iter::Peekable<std::str::Chars<'a>>;
+
+/// How many characters are left of a sequence that only sets colours: `[1;31m`.
+fn colour(rest: &Rest<'_>) -> Option<usize> {
+    let mut rest = rest.clone();
+    rest.next_if_eq(&'[')?;
+    let numbers = std::iter::from_fn(|| rest.next_if(|c| c.is_ascii_digit() || *c == ';')).count();
+    rest.next_if_eq(&'m').map(|_| numbers + 2)
+}
 
 fn skip_escape(rest: &mut Rest<'_>) {
     match rest.peek() {
@@ -196,6 +244,10 @@ mod tests {
             ("a\u{202e}b\u{200b}c", "a\u{fffd}b\u{fffd}c"),
             ("bell\u{7}", "bell\u{fffd}"),
             ("crlf\r\nnext\rover", "crlf\nnext\u{fffd}over"),
+            // Words of people in scripts that stack their marks, and what nobody writes.
+            ("Việt Nam, שִׁ֔יר, นี้, བསྒྲུབས, e\u{301}\u{323}", "Việt Nam, שִׁ֔יר, นี้, བསྒྲུབས, e\u{301}\u{323}"),
+            (&format!("z{}algo", "\u{301}".repeat(10_000)), &format!("z{}algo", "\u{301}".repeat(MOST_MARKS))),
+            (&format!("a{}", "\u{e0101}\u{fe0f}".repeat(500)), &format!("a{}", "\u{e0101}\u{fe0f}".repeat(MOST_MARKS / 2))),
         ];
         for (given, expected) in rows {
             assert_eq!(for_people(given), expected, "{given:?}");
@@ -219,9 +271,23 @@ mod tests {
 
     #[test]
     fn json_keeps_its_meaning() {
-        let json = serde_json::to_string("x\u{9b}2J\u{202e}\u{e0041}").expect("a string");
+        let text = format!("x\u{9b}2J\u{202e}\u{e0041}{}", "\u{301}".repeat(99));
+        let json = serde_json::to_string(&text).expect("a string");
         let safe = json_for_terminal(&json);
-        assert!(!safe.chars().any(is_hostile));
-        assert_eq!(serde_json::from_str::<String>(&safe).expect("still JSON"), "x\u{9b}2J\u{202e}\u{e0041}");
+        assert!(!safe.chars().any(is_hostile) && !has_heap_of_marks(&safe));
+        assert_eq!(serde_json::from_str::<String>(&safe).expect("still JSON"), text);
+    }
+
+    #[test]
+    fn of_all_sequences_only_colours_are_left_in_lines_of_ours() {
+        let rows = [
+            ("\u{1b}[1;31merror:\u{1b}[0m \u{1b}[2Jwho", "\u{1b}[1;31merror:\u{1b}[0m who"),
+            ("\u{1b}]0;title\u{7}panel \u{9b}2J\u{202e}x", "panel \u{fffd}x"),
+            ("\u{1b}[31", ""),
+            ("\u{1b}[mplain\u{1b}", "\u{1b}[mplain"),
+        ];
+        for (given, expected) in rows {
+            assert_eq!(for_terminal(given), expected, "{given:?}");
+        }
     }
 }

@@ -8,13 +8,14 @@ use crate::{
     event::Event,
     journal::{Commit, Entry, Gate, Memory},
     record::{Hash, Place},
-    store::Durability,
+    store::{Durability, StoreError},
 };
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
 
 /// The longest a gate may wait for a person: 30 days, in seconds.
 pub const LONGEST_GATE: u64 = 30 * 24 * 60 * 60;
@@ -23,6 +24,12 @@ pub const LONGEST_GATE: u64 = 30 * 24 * 60 * 60;
 pub const NOBODY: [&str; 2] = [TIMEOUT, AUTO];
 const TIMEOUT: &str = "timeout";
 const AUTO: &str = "auto";
+
+/// A database that cannot say what time it is is asked again after so long.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Two clocks that are right stay together well within a second for so long.
+const COMPARE_CLOCKS: Duration = Duration::from_secs(60);
 
 /// So much of what is shown at a gate is kept in the journal, in bytes of JSON.
 const MOST_SHOWN: usize = 256 << 10;
@@ -89,11 +96,6 @@ impl GateOpened {
         self.seconds.is_none() || self.content == content
     }
 
-    /// Whether its time is over.
-    pub(crate) fn is_over(&self, now: Timestamp) -> bool {
-        self.closes_at().is_some_and(|until| until <= now)
-    }
-
     pub(crate) fn closes_at(&self) -> Option<Timestamp> {
         self.until.parse().ok()
     }
@@ -142,8 +144,8 @@ impl Debate {
         if self.recording.is_some() {
             return Err(Halt::Broken(format!("nobody decided the gate `{name}` in the record; a replay waits for nobody")));
         }
-        let until = self.open_gate(name, shown, content, opened, wait).await?;
-        self.wait_for_gate(name, until).await
+        let opened = self.open_gate(name, shown, content, opened, wait).await?;
+        self.wait_for_gate(&opened).await
     }
 
     /// What is recorded of a gate: in the journal, or in a replay in the record.
@@ -159,7 +161,13 @@ impl Debate {
         self.known_gate(gate).opened.is_some()
     }
 
-    /// Opens a gate; one that is open already only where it is to wait longer now, or to show something else. Until when it waits.
+    /// Whether this is a replay of a debate that never came to that gate.
+    pub(crate) fn is_replay_without(&self, gate: &str) -> bool {
+        let known = self.known_gate(gate);
+        self.recording.is_some() && known.opened.is_none() && known.decided.is_none()
+    }
+
+    /// Opens a gate; one that is open already only where it is to wait longer now, or to show something else. Gives it as it is on record.
     async fn open_gate(
         &self,
         name: &str,
@@ -167,22 +175,21 @@ impl Debate {
         content: Hash,
         before: Option<GateOpened>,
         wait: Option<Duration>,
-    ) -> Result<Timestamp, Halt> {
-        let now = self.clock.now();
+    ) -> Result<GateOpened, Halt> {
         let seconds = wait.map(|wait| wait.as_secs().min(LONGEST_GATE));
-        let (until, seconds) = match before.as_ref().map(|before| (before.closes_at().unwrap_or(now), before.seconds)) {
-            None => (later(now, seconds.unwrap_or_default()), seconds),
-            // Nobody decided in time: that is its decision.
-            Some((until, _)) if until <= now => return Ok(until),
-            Some((until, Some(had))) => {
-                let more = seconds.unwrap_or_default().saturating_sub(had);
-                (later(until, more), Some(had + more))
+        let (until, seconds) = match &before {
+            None => (later(self.deadlines.now().await, seconds.unwrap_or_default()), seconds),
+            Some(before) => {
+                let left = self.time_left(before).await?;
+                let more = before.seconds.map(|had| seconds.unwrap_or_default().saturating_sub(had));
+                let seconds = before.seconds.zip(more).map(|(had, more)| had + more);
+                // Where nobody decided in time, that is its decision.
+                if left.is_zero() || before.shows(content) && before.seconds == seconds {
+                    return Ok(before.clone());
+                }
+                (extended(before, left, self.deadlines.now().await, more.unwrap_or_default()), seconds)
             }
-            Some((until, None)) => (until, None),
         };
-        if before.is_some_and(|before| before.shows(content) && before.seconds == seconds) {
-            return Ok(until);
-        }
         let Shown { summary, pending } = shown;
         let opened = GateOpened {
             gate: name.to_owned(),
@@ -192,14 +199,32 @@ impl Debate {
             seconds,
             pending: Some(bounded(pending, MOST_SHOWN)).filter(|pending| !pending.is_null()),
         };
+        // Measured from here, before a slow disk takes its time.
+        self.deadlines.roughly_left(self.id, &opened);
         let commit = Commit { durability: Some(Durability::Power), ..Commit::default() };
-        self.journal.append(vec![Entry::new(Place::default(), Event::GateOpened(Box::new(opened)))], commit).await?;
-        Ok(until)
+        self.journal.append(vec![Entry::new(Place::default(), Event::GateOpened(Box::new(opened.clone())))], commit).await?;
+        Ok(opened)
     }
 
-    async fn wait_for_gate(&self, name: &str, until: Timestamp) -> Result<GateDecided, Halt> {
-        let left = Duration::try_from(until.duration_since(self.clock.now())).unwrap_or_default();
-        let mut closes = self.clock.sleep(left);
+    /// How long a gate stays open. While the database that says so is out of reach, nobody can decide either.
+    async fn time_left(&self, gate: &GateOpened) -> Result<Duration, Halt> {
+        loop {
+            match self.deadlines.closes(self.id, gate).await {
+                Err(StoreError::Unavailable(_)) => self.clock.sleep(ASK_AGAIN).await,
+                closes => return Ok(self.deadlines.left(closes?)),
+            }
+        }
+    }
+
+    /// Waits until that may be over, and no longer than clocks of two machines stay together.
+    async fn pass(&self, left: Duration) {
+        let longest = if self.deadlines.are_shared() { COMPARE_CLOCKS } else { Duration::MAX };
+        self.clock.sleep(left.min(longest)).await;
+    }
+
+    async fn wait_for_gate(&self, opened: &GateOpened) -> Result<GateDecided, Halt> {
+        let name = opened.gate.as_str();
+        let mut closes = Box::pin(self.pass(self.time_left(opened).await?));
         loop {
             // Made before looking, so that nothing appended in between is missed.
             let grown = self.journal.grown();
@@ -211,6 +236,11 @@ impl Debate {
             let mut steer = self.steer.clone();
             tokio::select! {
                 () = &mut closes => {
+                    let left = self.time_left(opened).await?;
+                    closes.set(self.pass(left));
+                    if !left.is_zero() {
+                        continue;
+                    }
                     match self.journal.append(vec![entry(GateDecided::timed_out(name))], undecided(name)).await {
                         // Somebody was faster by a moment: that counts.
                         Ok(_) | Err(Halt::TooLate(TooLate::Decided(_))) => {}
@@ -234,12 +264,22 @@ pub(crate) fn undecided(gate: &str) -> Commit {
     deciding(move |memory| decided_or_ended(memory, &gate))
 }
 
+/// When a gate closes that is open until then; nothing where its runner, elsewhere, will say so.
+pub(crate) struct Closes {
+    /// What the journal says.
+    pub until: String,
+    /// What that means here.
+    pub at: Instant,
+}
+
 /// How a person's decision is appended: the same, in time, and for what was looked at. Who comes after the time is shown the timer's decision.
-pub(crate) fn in_time(gate: &str, seen: Option<Hash>, clock: Arc<dyn Clock>) -> Commit {
+pub(crate) fn in_time(gate: &str, seen: Option<Hash>, closes: Option<Closes>, clock: Arc<dyn Clock>) -> Commit {
     let gate = gate.to_owned();
     deciding(move |memory| {
         let opened = memory.gates.get(&gate).and_then(|known| known.opened.as_ref());
-        let is_closed = || opened.is_some_and(|opened| opened.is_over(clock.now()));
+        // One that was given more time meanwhile is open.
+        let judged = closes.as_ref().filter(|closes| opened.is_some_and(|opened| opened.until == closes.until));
+        let is_closed = || judged.is_some_and(|closes| closes.at <= clock.instant());
         let shows_other = || seen.is_some() && seen != opened.map(|opened| opened.content);
         decided_or_ended(memory, &gate)
             .or_else(|| is_closed().then(|| TooLate::Decided(Box::new(GateDecided::timed_out(&gate)))))
@@ -259,6 +299,13 @@ fn decided_or_ended(memory: &Memory, gate: &str) -> Option<TooLate> {
 
 fn entry(decided: GateDecided) -> Entry {
     Entry::new(Place::default(), Event::GateDecided(Box::new(decided)))
+}
+
+/// Until when a gate waits that is given more time. The time that is left counts, not what the wall clock says of it, which may have jumped.
+fn extended(gate: &GateOpened, left: Duration, now: Timestamp, more: u64) -> Timestamp {
+    let until = now.checked_add(left).unwrap_or(Timestamp::MAX);
+    let told = gate.closes_at().filter(|told| told.duration_since(until).abs() < SignedDuration::from_secs(1));
+    later(told.unwrap_or(until), more)
 }
 
 /// So many seconds later, or as late as there is a time.

@@ -10,6 +10,7 @@ mod barred;
 pub mod budget;
 pub mod clean;
 pub mod clock;
+mod deadlines;
 pub mod debate;
 mod desk;
 pub mod embedding;

@@ -155,6 +155,11 @@ impl Ending {
         Self::Redacted,
     ];
 
+    /// Whether something came of it that others may use: that a panel does not agree is a finding, too.
+    pub fn is_result(self) -> bool {
+        matches!(self, Self::Consensus | Self::Majority | Self::Completed | Self::Contested)
+    }
+
     /// The process's exit code.
     pub fn exit_code(self) -> u8 {
         match self {

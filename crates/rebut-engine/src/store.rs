@@ -9,6 +9,7 @@ use crate::{
     record::{Hash, Record},
     seal::Checkpoint,
 };
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -73,6 +74,17 @@ pub trait Store: Send + Sync + 'static {
     /// waiting for somebody who has something to write.
     async fn check_writable(&self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    /// The time by the clock that all processes of this store share, as well as it is known without asking. `None` where there is no such
+    /// clock: then the clock of the process that decides counts.
+    fn now(&self) -> Option<Timestamp> {
+        None
+    }
+
+    /// The same, asked for just now: whether a deadline is over is decided by this.
+    async fn ask_now(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(None)
     }
 
     /// Debates that are recorded as running and that no living process runs, the oldest first: they were interrupted.

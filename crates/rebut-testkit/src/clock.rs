@@ -1,5 +1,5 @@
-//! Clocks for tests: one that follows tokio's own, so that under paused time hours pass in an instant and every run sees the same times; and
-//! the machine's own, which can be put forward.
+//! Clocks for tests: one that follows tokio's own, so that under paused time hours pass in an instant and every run sees the same times; one whose
+//! wall clock can be set while time goes on as it does; and the machine's own, for which more time can be said to have passed.
 
 use jiff::{SignedDuration, Timestamp};
 use rebut_engine::clock::{Clock, SystemClock};
@@ -40,12 +40,41 @@ impl Clock for SimulatedClock {
     }
 }
 
-/// The machine's clock, which a test can put forward for whoever looks at it.
+/// Simulated time whose wall clock somebody sets: it jumps, and no more time has passed than before.
+pub struct WrongClock {
+    right: SimulatedClock,
+    off: AtomicI64,
+}
+
+impl WrongClock {
+    /// A clock that stands off by so many seconds.
+    pub fn new(off: i64) -> Self {
+        Self { right: SimulatedClock::new(), off: AtomicI64::new(off) }
+    }
+
+    /// Sets it: from now on it stands off by so many seconds.
+    pub fn set(&self, off: i64) {
+        self.off.store(off, Ordering::SeqCst);
+    }
+}
+
+#[async_trait::async_trait]
+impl Clock for WrongClock {
+    fn now(&self) -> Timestamp {
+        self.right.now() + SignedDuration::from_secs(self.off.load(Ordering::SeqCst))
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        self.right.sleep(duration).await;
+    }
+}
+
+/// The machine's clock, for which a test can say that more time has passed.
 #[derive(Default)]
 pub struct AheadClock(AtomicI64);
 
 impl AheadClock {
-    /// Puts it forward.
+    /// So many seconds more have passed.
     pub fn go_ahead(&self, seconds: i64) {
         self.0.fetch_add(seconds, Ordering::SeqCst);
     }
@@ -55,6 +84,10 @@ impl AheadClock {
 impl Clock for AheadClock {
     fn now(&self) -> Timestamp {
         SystemClock.now() + SignedDuration::from_secs(self.0.load(Ordering::SeqCst))
+    }
+
+    fn instant(&self) -> Instant {
+        Instant::now() + Duration::from_secs(self.0.load(Ordering::SeqCst).unsigned_abs())
     }
 
     async fn sleep(&self, duration: Duration) {

@@ -1,8 +1,10 @@
-//! A store with something between it and its user: a crash, a slow disk, a database that cannot be reached.
+//! A store with something between it and its user: a crash, a slow disk, a database that cannot be reached, or one with a clock of its own.
 
 use futures_util::future::BoxFuture;
+use jiff::Timestamp;
 use rebut_engine::{
     DebateId,
+    clock::Clock,
     projection::Tables,
     record::Record,
     seal::Checkpoint,
@@ -23,6 +25,7 @@ pub struct Interposed {
     on_append: Box<OnAppend>,
     on_load: Option<Box<OnLoad>>,
     current: Option<Box<Current>>,
+    clock: Option<Arc<dyn Clock>>,
     given: AtomicUsize,
 }
 
@@ -45,7 +48,7 @@ impl Interposed {
         store: Arc<dyn Store>,
         on_append: impl Fn(Arc<dyn Store>, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,
     ) -> Self {
-        Self { store, on_append: Box::new(on_append), on_load: None, current: None, given: AtomicUsize::new(0) }
+        Self { store, on_append: Box::new(on_append), on_load: None, current: None, clock: None, given: AtomicUsize::new(0) }
     }
 
     /// The same; everything but appends is asked of the store that `current` gives at that moment.
@@ -58,6 +61,12 @@ impl Interposed {
     #[must_use]
     pub fn unreachable(self, on_load: impl Fn() -> Result<(), StoreError> + Send + Sync + 'static) -> Self {
         Self { on_load: Some(Box::new(on_load)), ..self }
+    }
+
+    /// The same with a clock that all its users share, as a database has one.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock: Some(clock), ..self }
     }
 
     /// How many records were read from it since this was asked last.
@@ -145,6 +154,18 @@ impl Store for Interposed {
 
     async fn check_writable(&self) -> Result<(), StoreError> {
         self.store.check_writable().await
+    }
+
+    fn now(&self) -> Option<Timestamp> {
+        self.clock.as_ref().map(|clock| clock.now()).or_else(|| self.store.now())
+    }
+
+    async fn ask_now(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.may_read()?;
+        match &self.clock {
+            Some(clock) => Ok(Some(clock.now())),
+            None => self.store.ask_now().await,
+        }
     }
 
     fn may_be_unreachable(&self) -> bool {

@@ -68,7 +68,8 @@ pub fn choose(args: &PanelArgs, config: &Config, project: &Path, available: Foun
         let others = if wanted.is_none() && everybody.is_empty() && !chosen.is_empty() { format!("; {chosen}") } else { String::new() };
         chosen = agents.iter().map(|agent| format!("{} {}", agent.name, agent.model)).collect::<Vec<_>>().join(" · ") + &others;
     }
-    Ok(Panel { agents, chosen })
+    // It tells of models and judges by the names that a project's file gives them.
+    Ok(Panel { agents, chosen: on_one_line(&chosen) })
 }
 
 /// A judge's name and its model.

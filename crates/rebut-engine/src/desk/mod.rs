@@ -19,9 +19,10 @@ use crate::{
     agent::Agent,
     budget::Caps,
     clock::{Clock, SystemClock},
+    deadlines::Deadlines,
     debate::Steer,
     error::{DeskError, Halt},
-    event::Limits,
+    event::{GateOpened, Limits},
     formats::{FORMATS, Format},
     journal::{Journal, Patience},
     lanes::Lanes,
@@ -60,7 +61,9 @@ pub struct Desk {
 struct Inner {
     store: Arc<dyn Store>,
     models: Arc<dyn Models>,
+    /// The time of all processes of the store, where it has a clock that they share.
     clock: Arc<dyn Clock>,
+    deadlines: Arc<Deadlines>,
     seal: Option<Arc<Seal>>,
     scrubber: Arc<Scrubber>,
     sandbox: Arc<dyn Sandbox>,
@@ -80,6 +83,8 @@ struct Inner {
     /// Who is told of what is appended.
     ears: Arc<Ears>,
     listening: std::sync::Once,
+    /// Told of every pause.
+    paused: Notify,
 }
 
 /// A debate that runs in this process.
@@ -96,7 +101,7 @@ struct Live {
 
 /// What a desk is made of besides a store and models.
 pub struct DeskOptions {
-    /// The clock.
+    /// This process's clock, for whatever the store has no clock of its own for.
     pub clock: Arc<dyn Clock>,
     /// The key that closes journals; without one, a shortened journal is not found out.
     pub seal: Option<Seal>,
@@ -187,11 +192,13 @@ impl Desk {
 
     /// A desk with everything said.
     pub fn with_options(store: Arc<dyn Store>, models: Arc<dyn Models>, options: DeskOptions) -> Self {
+        let deadlines = Arc::new(Deadlines::new(store.clone(), options.clock));
         Self {
             inner: Arc::new(Inner {
                 store,
                 models,
-                clock: options.clock,
+                clock: deadlines.clock(),
+                deadlines,
                 seal: options.seal.map(Arc::new),
                 scrubber: Arc::new(Scrubber::new(options.secrets)),
                 sandbox: options.sandbox,
@@ -206,6 +213,7 @@ impl Desk {
                 patience: Arc::new(Patience::new(options.patience)),
                 ears: Arc::new(Ears::new(options.observer)),
                 listening: std::sync::Once::new(),
+                paused: Notify::new(),
             }),
         }
     }
@@ -232,7 +240,7 @@ impl Desk {
         }
     }
 
-    /// What time it is by the desk's clock.
+    /// What time it is: by the store's clock where it has one, otherwise by this process's.
     pub fn now(&self) -> Timestamp {
         self.inner.clock.now()
     }
@@ -315,17 +323,40 @@ impl Desk {
 
     /// A debate as its journal tells it now: nobody is waited for at a gate whose time is over, also where that is not on record yet.
     pub async fn view(&self, id: DebateId) -> Result<View, DeskError> {
-        Ok(self.of_now(View::of(&self.records(id).await?)))
+        self.of_now(id, View::of(&self.records(id).await?)).await
     }
 
     /// A debate as its events of some kinds tell it; what the others tell is missing, as in [`View::picked`].
     pub async fn view_of(&self, id: DebateId, kinds: &[&str]) -> Result<View, DeskError> {
-        Ok(self.of_now(View::picked(self.pick(id, &Pick::of(kinds)).await?)))
+        self.of_now(id, View::picked(self.pick(id, &Pick::of(kinds)).await?)).await
     }
 
-    fn of_now(&self, mut view: View) -> View {
-        view.open_gate = view.open_gate.filter(|gate| !gate.is_over(self.now()));
-        view
+    async fn of_now(&self, id: DebateId, mut view: View) -> Result<View, DeskError> {
+        if let Some(gate) = &view.open_gate
+            && self.is_over(id, gate).await?
+        {
+            view.open_gate = None;
+        }
+        Ok(view)
+    }
+
+    /// Whether a gate's time is over.
+    async fn is_over(&self, id: DebateId, gate: &GateOpened) -> Result<bool, DeskError> {
+        if self.inner.deadlines.is_open(id, gate) {
+            return Ok(false);
+        }
+        let closes = self.gate_closes(id, gate).await?;
+        Ok(closes.is_some_and(|closes| self.inner.deadlines.left(closes).is_zero()))
+    }
+
+    /// When a gate closes. `None` where that is for another process to say: without a clock that both share, the one that waits at the gate
+    /// measures its time, as long as it lives.
+    async fn gate_closes(&self, id: DebateId, gate: &GateOpened) -> Result<Option<Instant>, DeskError> {
+        let is_shared = self.inner.deadlines.are_shared();
+        if !is_shared && !self.runs_here(id) && self.inner.store.runner(id).await?.is_some() {
+            return Ok(None);
+        }
+        Ok(Some(self.inner.deadlines.closes(id, gate).await?))
     }
 
     /// Partial text of a debate that runs here.

@@ -4,11 +4,10 @@ use super::Desk;
 use crate::{
     DebateId,
     error::{DeskError, TooLate},
-    gating::GateDecided,
+    gating::{GateDecided, GateOpened},
     store::{Filter, Session, Status},
 };
-use jiff::Timestamp;
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 /// When the gates of paused debates close, as far as they were looked at. Each journal is read once for each pause.
 #[derive(Default)]
@@ -18,8 +17,8 @@ pub struct PausedGates(HashMap<DebateId, Rests>);
 struct Rests {
     /// When its state changed last; after another change it is read again.
     since: String,
-    /// The gate at which it waits, and when that closes.
-    closes: Option<(String, Timestamp)>,
+    /// The gate at which it waits.
+    waits: Option<Box<GateOpened>>,
 }
 
 impl Desk {
@@ -44,7 +43,7 @@ impl Desk {
                 // Nothing is known of this one then, nor of those behind it.
                 Err(error) if error.is_away() => return Err(error),
                 Err(error) => {
-                    known.0.insert(id, Rests { since: session.updated_at, closes: None });
+                    known.0.insert(id, Rests { since: session.updated_at, waits: None });
                     failed.push((id, error));
                 }
             }
@@ -52,21 +51,35 @@ impl Desk {
         Ok(failed)
     }
 
+    /// How long it is until the next of them closes, as far as they are known.
+    pub fn next_overdue(&self, known: &PausedGates) -> Option<Duration> {
+        let waiting = known.0.iter().filter_map(|(id, rests)| Some((*id, rests.waits.as_ref()?)));
+        waiting.map(|(id, gate)| self.inner.deadlines.roughly_left(id, gate)).min()
+    }
+
+    /// Waits until a debate is paused here, which may rest at a gate. One that was since this was asked last counts.
+    pub async fn until_paused(&self) {
+        self.inner.paused.notified().await;
+    }
+
     /// The gate at which a debate rests: of several the first that closes.
     async fn rests(&self, session: &Session) -> Result<Rests, DeskError> {
         let journal = self.open(session.id).await?;
         let memory = journal.memory();
-        let open = memory.gates.iter().filter(|(_, gate)| gate.decided.is_none());
-        let closes = open.filter_map(|(name, gate)| Some((name.clone(), gate.opened.as_ref()?.closes_at()?))).min_by_key(|(_, at)| *at);
-        Ok(Rests { since: session.updated_at.clone(), closes })
+        let open = memory.gates.values().filter(|gate| gate.decided.is_none());
+        let waits = open.filter_map(|gate| gate.opened.as_ref()).min_by_key(|gate| gate.closes_at()).cloned();
+        Ok(Rests { since: session.updated_at.clone(), waits })
     }
 
     async fn close_if_over(&self, id: DebateId, rests: Rests) -> Result<Rests, DeskError> {
-        let Some((gate, _)) = rests.closes.as_ref().filter(|(_, closes)| *closes <= self.now()) else { return Ok(rests) };
+        let Some(gate) = &rests.waits else { return Ok(rests) };
+        if !self.is_over(id, gate).await? {
+            return Ok(rests);
+        }
         let journal = self.open(id).await?;
-        match self.record_timeout(&journal, GateDecided::timed_out(gate)).await {
+        match self.record_timeout(&journal, GateDecided::timed_out(&gate.gate)).await {
             // Somebody decided it, or ended the debate, since it was looked at.
-            Ok(()) | Err(DeskError::TooLate { what: TooLate::Decided(_) | TooLate::Ended(_), .. }) => Ok(Rests { closes: None, ..rests }),
+            Ok(()) | Err(DeskError::TooLate { what: TooLate::Decided(_) | TooLate::Ended(_), .. }) => Ok(Rests { waits: None, ..rests }),
             Err(error) => Err(error),
         }
     }

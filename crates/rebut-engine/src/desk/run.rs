@@ -10,7 +10,7 @@ use crate::{
     agent::Agent,
     barred::Barred,
     budget::{ANSWER_TOKENS, Budget, Caps},
-    clean::{is_hostile, on_one_line, shortened},
+    clean::{for_people, is_hostile, on_one_line, shortened},
     debate::{Debate, Opened, SaidSoFar, Steer},
     error::{DeskError, Halt, TooLate},
     event::{DebatePaused, DebateResumed, Event, Limits, Started},
@@ -358,14 +358,16 @@ impl Desk {
                 // Whatever it still waits for, nobody would take it.
                 halt = lost.wait() => Err(DeskError::Halted(halt.clone())),
             };
-            if let Err(why) = &result
-                && *why != DeskError::Halted(Halt::Paused)
-            {
-                if *why != DeskError::Halted(Halt::TakenOver) {
-                    // Before it leaves the list: whoever begins to watch finds it in one of them.
-                    leaving.inner.halted().insert(id, journal.count().unwrap_or_default());
+            match &result {
+                Err(DeskError::Halted(Halt::Paused)) => leaving.inner.paused.notify_one(),
+                Err(why) => {
+                    if *why != DeskError::Halted(Halt::TakenOver) {
+                        // Before it leaves the list: whoever begins to watch finds it in one of them.
+                        leaving.inner.halted().insert(id, journal.count().unwrap_or_default());
+                    }
+                    leaving.inner.ears.halted(id, why);
                 }
-                leaving.inner.ears.halted(id, why);
+                Ok(_) => {}
             }
             if let Err(DeskError::Halted(Halt::WentBack { .. })) = &result {
                 leaving.part().await;
@@ -408,6 +410,7 @@ impl Desk {
             journal,
             models,
             clock: self.inner.clock.clone(),
+            deadlines: self.inner.deadlines.clone(),
             steer,
             deltas,
             scrubber: self.inner.scrubber.clone(),
@@ -426,7 +429,8 @@ const LONGEST_NAME: usize = 64;
 
 /// Names stand in the names of turns, in ballots and arguments, and on terminals.
 fn is_name(name: &str) -> bool {
-    (1..=LONGEST_NAME).contains(&name.chars().count()) && !name.chars().any(|c| "/#·\n".contains(c) || is_hostile(c))
+    let is_clean = !name.chars().any(|c| "/#·\n".contains(c) || is_hostile(c)) && for_people(name) == name;
+    (1..=LONGEST_NAME).contains(&name.chars().count()) && is_clean
 }
 
 /// The limits after a resume, if they change. What a person was to approve stays so: they can be given more time, not less.
@@ -534,7 +538,10 @@ pub(super) async fn approved(format: &'static Format, debate: &Debate) -> Result
     let seconds = debate.limits.approval_seconds;
     let wait = (seconds > 0).then(|| Duration::from_secs(seconds));
     // Whatever the limits say now, what a person was asked stays asked.
-    if (wait.is_some() || debate.was_opened(RESULT)) && outcome.outcome.exit_code() == 0 {
+    let is_asked = wait.is_some() || debate.was_opened(RESULT);
+    // Journals of before tell of contested results for which nobody was asked; a replay tells the same.
+    let ended_unasked = outcome.outcome == Ending::Contested && debate.is_replay_without(RESULT);
+    if is_asked && outcome.outcome.is_result() && !ended_unasked {
         let pending = serde_json::to_value(&outcome).map_err(|error| Halt::Broken(error.to_string()))?;
         debate.gate(RESULT, Shown { summary: outcome.summary.clone(), pending }, wait).await?;
     }

@@ -10,7 +10,7 @@ use crate::{
     debate::Steer,
     error::{DeskError, Halt, TooLate},
     event::{Event, GateDecided, HumanAnswered, HumanCancelled, HumanMarked, HumanNoted, HumanPaused},
-    gating::{NOBODY, in_time, undecided},
+    gating::{Closes, NOBODY, in_time, undecided},
     journal::{Commit, Entry, Journal, Memory},
     outcome::{Ending, Outcome},
     record::{Hash, Place},
@@ -59,14 +59,18 @@ impl Desk {
         let journal = self.open(id).await?;
         let (known, ended) = {
             let memory = journal.memory();
-            (memory.gates.contains_key(&decision.gate), ended(&memory))
+            (memory.gates.get(&decision.gate).cloned(), ended(&memory))
         };
-        match ended {
-            None if !known => return Err(DeskError::WrongState(format!("debate {} has no open gate `{}`", id.short(), decision.gate))),
-            Some(what) if !known => return Err(DeskError::TooLate { debate: id, what }),
-            _ => {}
-        }
-        let commit = in_time(&decision.gate, seen, self.inner.clock.clone());
+        let known = match (known, ended) {
+            (Some(known), _) => known,
+            (None, Some(what)) => return Err(DeskError::TooLate { debate: id, what }),
+            (None, None) => return Err(DeskError::WrongState(format!("debate {} has no open gate `{}`", id.short(), decision.gate))),
+        };
+        let closes = match known.opened {
+            Some(opened) => self.gate_closes(id, &opened).await?.map(|at| Closes { until: opened.until, at }),
+            None => None,
+        };
+        let commit = in_time(&decision.gate, seen, closes, self.inner.clock.clone());
         match self.append_human(&journal, Event::GateDecided(Box::new(decision)), commit).await {
             Err(DeskError::TooLate { what: TooLate::Decided(late), .. }) if late.is_timeout() => {
                 self.record_timeout(&journal, (*late).clone()).await?;

@@ -26,18 +26,18 @@ fn desk_over(store: &Arc<MemoryStore>, clock: &Arc<SimulatedClock>) -> Desk {
     Desk::with_options(store.clone(), Arc::new(Only(case("unanimous").model())), options)
 }
 
-fn start() -> Start {
+pub fn start() -> Start {
     Start { limits: Some(Limits { approval_seconds: WAITS, ..Limits::default() }), ..case("unanimous").start }
 }
 
 /// A debate that waits at its gate, and what the gate shows.
-async fn at_gate(desk: &Desk) -> (Running, DebateId, GateOpened) {
+pub async fn at_gate(desk: &Desk) -> (Running, DebateId, GateOpened) {
     let running = desk.start(start()).await.expect("it starts");
     let id = running.id;
     (running, id, open_gate(desk, id).await)
 }
 
-async fn open_gate(desk: &Desk, id: DebateId) -> GateOpened {
+pub async fn open_gate(desk: &Desk, id: DebateId) -> GateOpened {
     let mut watch = desk.watch(id, 0).await.expect("a watch");
     while desk.view(id).await.expect("a view").open_gate.is_none() {
         watch.next().await.expect("readable").expect("more");
@@ -46,14 +46,14 @@ async fn open_gate(desk: &Desk, id: DebateId) -> GateOpened {
 }
 
 /// The same, paused.
-async fn paused_at_gate(desk: &Desk) -> (DebateId, GateOpened) {
+pub async fn paused_at_gate(desk: &Desk) -> (DebateId, GateOpened) {
     let (running, id, gate) = at_gate(desk).await;
     desk.pause(id).expect("it runs");
     assert_eq!(running.outcome().await, Err(DeskError::Halted(Halt::Paused)));
     (id, gate)
 }
 
-async fn kinds(desk: &Desk, id: DebateId, prefix: &str) -> Vec<String> {
+pub async fn kinds(desk: &Desk, id: DebateId, prefix: &str) -> Vec<String> {
     let records = desk.records(id).await.expect("a journal");
     records.iter().filter(|record| record.kind.starts_with(prefix)).map(|record| record.kind.to_string()).collect()
 }
@@ -90,13 +90,57 @@ async fn a_result_counts_when_somebody_approves_it_in_time() {
     }
 }
 
+/// A desk for a case, and the case with its result to be approved.
+fn asking(name: &str, store: &Arc<MemoryStore>) -> (Desk, Start) {
+    let options = DeskOptions { clock: Arc::new(SimulatedClock::new()), ..DeskOptions::default() };
+    let desk = Desk::with_options(store.clone(), Arc::new(Only(case(name).model())), options);
+    (desk, Start { limits: start().limits, ..case(name).start })
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_no_result_waits_for_nobody() {
-    let options = DeskOptions { clock: Arc::new(SimulatedClock::new()), ..DeskOptions::default() };
-    let desk = Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(Only(case("contested").model())), options);
-    let (id, outcome) = desk.run(Start { limits: start().limits, ..case("contested").start }).await.expect("it ends");
-    assert_eq!(outcome.outcome, Ending::Contested);
+    let (desk, start) = asking("everybody-times-out", &Arc::new(MemoryStore::new()));
+    let (id, outcome) = desk.run(start).await.expect("it ends");
+    assert!(!outcome.outcome.is_result(), "{outcome:?}");
     assert_eq!(kinds(&desk, id, "gate.").await, [""; 0]);
+}
+
+/// That a panel does not agree is something others use, too.
+#[tokio::test(start_paused = true)]
+async fn a_contested_result_counts_when_somebody_approves_it() {
+    for (decided, expected) in [(Some(true), Ending::Contested), (Some(false), Ending::Rejected), (None, Ending::Rejected)] {
+        let (desk, start) = asking("contested", &Arc::new(MemoryStore::new()));
+        let running = desk.start(start).await.expect("it starts");
+        let id = running.id;
+        let gate = open_gate(&desk, id).await;
+        let early = desk.answer(id, "A", "", "boss").await;
+        assert!(matches!(&early, Err(DeskError::WrongState(why)) if why.contains("has not ended")), "{early:?}");
+        if let Some(approved) = decided {
+            desk.decide(id, decision("result", approved, "boss"), Some(gate.content)).await.expect("decided");
+        }
+        assert_eq!(running.outcome().await.expect("it ends").outcome, expected, "{decided:?}");
+        let answered = desk.answer(id, "A", "", "boss").await;
+        assert_eq!(answered.is_ok(), expected == Ending::Contested, "{decided:?}: {answered:?}");
+        assert!(desk.replay(id).await.expect("it replays").identical, "{decided:?}");
+    }
+}
+
+/// Journals of before, whose contested results nobody was asked about, tell the same as then.
+#[tokio::test(start_paused = true)]
+async fn a_contested_result_that_waited_for_nobody_replays_as_it_was() {
+    let store = Arc::new(MemoryStore::new());
+    let (desk, start) = asking("contested", &store);
+    let running = desk.start(start).await.expect("it starts");
+    let id = running.id;
+    open_gate(&desk, id).await;
+    desk.decide(id, decision("result", true, "boss"), None).await.expect("decided");
+    let outcome = running.outcome().await.expect("it ends");
+    let records = store.load(id, 0).await.expect("a journal");
+    let before = records.iter().position(|record| record.kind == "gate.opened").expect("it was opened");
+    let then = rewritten(&store, id, before, &[Event::DebateCompleted(outcome)]).await;
+    let (desk, _) = asking("contested", &then);
+    assert_eq!(kinds(&desk, id, "gate.").await, [""; 0]);
+    assert!(desk.replay(id).await.expect("it replays").identical);
 }
 
 /// Two debates with the same summary show different things; one that is gone on with shows the same.

@@ -3,6 +3,7 @@
 mod approval;
 mod audits;
 mod cases;
+mod clocks;
 mod crashing;
 mod cut_replies;
 mod documents;

@@ -2,6 +2,7 @@
 
 mod address;
 mod beats;
+mod clock;
 mod deciding;
 mod leases;
 mod listening;
@@ -21,6 +22,8 @@ pub use address::{is_url, password, shown};
 use crate::ledger::Work;
 use address::Address;
 use beats::Beats;
+use clock::DatabaseClock;
+use jiff::Timestamp;
 use leases::Task;
 use listening::Heard;
 use pool::{Pool, value};
@@ -50,10 +53,12 @@ const LOCKS: i32 = 0x7265_6275;
 pub struct PostgresStore {
     node: Arc<Node>,
     pool: Arc<Pool>,
+    clock: Arc<DatabaseClock>,
     writer: Writer,
     heard: Arc<Heard>,
     listener: OnceLock<Task>,
     _renewal: Task,
+    _time: Task,
 }
 
 /// How the store behaves.
@@ -113,6 +118,10 @@ impl PostgresStore {
         let address = Arc::new(Address::parse(url)?);
         let client = address.connect().await?;
         schema::prepare(&client, address.shown()).await?;
+        let asked = Instant::now();
+        let time =
+            client.query_typed(clock::QUESTION, &[]).await.map_err(|error| trouble::of("asking the database for the time", &error))?;
+        let clock = Arc::new(DatabaseClock::new(asked, &time)?);
         let host = whoami::hostname().unwrap_or_else(|_| "an unknown host".to_owned());
         let words = format!("process {} on {host}", std::process::id());
         let runs = AtomicBool::new(false);
@@ -130,6 +139,8 @@ impl PostgresStore {
             heard: Arc::new(Heard::default()),
             listener: OnceLock::new(),
             _renewal: Task::start(leases::renew(node.clone())),
+            _time: Task::start(clock::follow(pool.clone(), clock.clone())),
+            clock,
             node,
             pool,
         })
@@ -235,6 +246,14 @@ impl Store for PostgresStore {
 
     fn may_be_unreachable(&self) -> bool {
         true
+    }
+
+    fn now(&self) -> Option<Timestamp> {
+        Some(self.clock.now())
+    }
+
+    async fn ask_now(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.clock.ask(&self.pool).await.map(Some)
     }
 
     async fn abandoned(&self, most: usize) -> Result<Vec<DebateId>, StoreError> {

@@ -14,9 +14,10 @@ use crate::{
     context,
     error::CliError,
     output, panel,
-    workspace::{Pinned, Workspace},
+    workspace::{self, Pinned, Workspace},
 };
 use rebut_engine::{
+    DebateId, Desk,
     clean::on_one_line,
     family::family_of,
     formats::challenge::{FORMAT, Input},
@@ -48,23 +49,42 @@ pub async fn run(global: &GlobalArgs, args: ChallengeArgs) -> Result<u8, CliErro
 async fn hold_in_workspace(app: &App, case: Case, input: &Input, below: &Path) -> Result<u8, CliError> {
     let Some(mut prepared) = case.prepare(app).await? else { return Ok(0) };
     let Case { run, after, .. } = case;
-    let workspace = Workspace::create(below, input)?;
+    let (workspace, mut claim) = Workspace::create(below, input)?;
     prepared.start.input["workspace"] = workspace.pinned(&app.project()).into();
     prepared.models = workspace.guarded(prepared.models, &Pinned { agents: &prepared.start.agents, config: &prepared.start.config });
+    let id = DebateId::new();
     let started = match prepared.desk(app).await {
-        Ok(desk) => after.start(app, &desk, prepared.start).await.map(|running| (desk, running)),
+        Ok(desk) => match claim.begins(id, app.place()?) {
+            Ok(()) => after.start_as(app, &desk, id, prepared.start).await.map(|running| (desk, running)),
+            Err(error) => Err(error),
+        },
         Err(error) => Err(error),
     };
     match started {
         Ok((desk, running)) => {
-            let id = running.id;
+            claim.release()?;
+            clear_up(app, below, &desk).await;
             let code = workspace.follow(app, &desk, running, &run.output).await?;
             after.finish(app, &(&desk).into(), id, code).await
         }
         Err(error) => {
             workspace.discard()?;
+            claim.release()?;
             Err(error)
         }
+    }
+}
+
+/// Takes away what challenges left that died before they began. What cannot be cleared up must not stop this one.
+async fn clear_up(app: &App, below: &Path, desk: &Desk) {
+    let cleared = match app.place() {
+        Ok(place) => workspace::take_away(below, place, desk).await,
+        Err(error) => Err(error),
+    };
+    match cleared {
+        Ok(gone) if app.global.quiet => drop(gone),
+        Ok(gone) => gone.iter().for_each(|dir| eprintln!("removed {}: its challenge never began", on_one_line(&dir.display().to_string()))),
+        Err(error) => eprintln!("what earlier challenges left was not cleared up: {error}"),
     }
 }
 

@@ -19,11 +19,13 @@ use crate::{
 };
 use rebut_engine::{
     DebateId, Desk, Fork,
+    audit::{self, Audit},
     clean::for_people,
     error::DeskError,
     event::Started,
     memory::MemoryStore,
     portable::{Portable, PortableError},
+    seal::Checkpoint,
     store::Filter,
     view::View,
 };
@@ -176,19 +178,36 @@ pub async fn import(global: &GlobalArgs, args: ImportArgs) -> Result<u8, CliErro
     let name = args.file.display().to_string();
     let file = read_journal(&name)?.ok_or_else(|| CliError::usage(format!("there is no file {name}")))?;
     let mut trusted = app.place()?.trusted()?;
-    let keys: Vec<String> = file.checkpoints.iter().map(|checkpoint| checkpoint.key.clone()).collect();
-    let unknown = keys.iter().find(|key| !trusted.contains(key));
-    if let Some(key) = unknown {
+    for Checkpoint { key, .. } in &file.checkpoints {
+        if trusted.contains(key) {
+            continue;
+        }
         if !args.trust {
             let hint = format!("compare the key with its owner, then: {}", command(format_args!("import {name} --trust")));
             return Err(CliError::usage(format!("{name} is sealed by a key that is not trusted here: {key}")).hint(hint));
         }
         app.place()?.trust(key)?;
-        trusted.extend(keys.clone());
+        trusted.push(key.clone());
+    }
+    if !args.trust {
+        check_sealed(&name, &audit::verify(file.debate, &file.records, &file.checkpoints, &trusted))?;
     }
     let audit = app.desk().await?.import(file, &trusted).await?;
     output::print(&format!("{}\n", audit.debate_id))?;
     Ok(0)
+}
+
+/// Refuses a journal of which nobody signed the whole: anybody may have written the rest. One that is damaged is refused later, with its damage.
+fn check_sealed(name: &str, audit: &Audit) -> Result<(), CliError> {
+    if !audit.ok || audit.sealed == audit.events {
+        return Ok(());
+    }
+    let problem = match audit.sealed {
+        0 => format!("{name} is not sealed: anybody may have written it"),
+        sealed => format!("{name} is sealed only up to event {sealed} of {}: anybody may have written the rest", audit.events),
+    };
+    let hint = format!("if you know where it comes from: {}", command(format_args!("import {name} --trust")));
+    Err(CliError::usage(problem).hint(hint))
 }
 
 /// `rebut rm`. What is named by its age rather than by hand is counted and asked for first.

@@ -38,7 +38,7 @@ use rebut_engine::{
 use rebut_models::{Registry, registry::Open};
 use rebut_server::{Answered, Metrics, Server, Settings, Told, keys::Keys};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
-use tending::{Tending, read_keys};
+use tending::{Tending, close_gates, read_keys};
 use tokio::{
     net::TcpListener,
     sync::{Notify, mpsc, watch},
@@ -98,9 +98,11 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     log.say("listening", &[("url", &format!("http://{address}"))]);
     let patience = Duration::from_secs(app.config.server.drain_seconds);
     let reading = tokio::spawn(read_keys(keyring, keys, log.clone()));
+    let gates = tokio::spawn(close_gates(desk.clone(), log.clone()));
     let tending = tokio::spawn(Tending::new(desk.clone(), app, log.clone(), counted).run());
     interrupts.next().await;
     tending.abort();
+    gates.abort();
     let (live, seconds) = (desk.live().to_string(), patience.as_secs().to_string());
     stop.send_replace(true);
     let draining = drain(&desk, let_go, serving, patience, &log);

@@ -31,8 +31,6 @@ pub struct Tending {
     left: HashMap<DebateId, Instant>,
     /// Debates that were taken up since their runs ended without a word, how often, and when last.
     retried: HashMap<DebateId, (u32, Instant)>,
-    /// When the gates of paused debates close.
-    gates: PausedGates,
 }
 
 /// So many are gone on with before a pause: models, disk and whoever asks something meanwhile get their turn.
@@ -46,6 +44,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Debates of servers that died are looked for so often, and a little later each time.
 const EVERY: Duration = Duration::from_secs(4);
+
+/// Gates are looked at no more often than this, also where one is about to close and its clock stands a little behind.
+const LEAST: Duration = Duration::from_millis(20);
 
 /// Keys are read so often.
 const KEYS: Duration = Duration::from_secs(2);
@@ -63,7 +64,7 @@ const SWEEP: Duration = Duration::from_secs(3600);
 impl Tending {
     /// Nothing was looked at yet.
     pub fn new(desk: Desk, app: App, log: Log, metrics: Arc<Metrics>) -> Self {
-        Self { desk, app, log, metrics, left: HashMap::new(), retried: HashMap::new(), gates: PausedGates::default() }
+        Self { desk, app, log, metrics, left: HashMap::new(), retried: HashMap::new() }
     }
 
     /// Works until it is dropped.
@@ -71,7 +72,6 @@ impl Tending {
         let mut swept: Option<Instant> = None;
         loop {
             self.adopt().await;
-            self.close_gates().await;
             if swept.is_none_or(|when| when.elapsed() >= SWEEP) {
                 self.sweep().await;
                 swept = Some(Instant::now());
@@ -176,16 +176,6 @@ impl Tending {
         }
     }
 
-    /// Sees that nobody in time is a no, also where a debate is paused and no run waits at its gate.
-    async fn close_gates(&mut self) {
-        match self.desk.close_overdue(&mut self.gates).await {
-            Ok(failed) => failed.iter().for_each(|(id, error)| {
-                self.log.complain("a gate stays open", &[("debate", &id.to_string()), ("why", &error.to_string())]);
-            }),
-            Err(error) => self.log.complain("looking for gates failed", &[("why", &error.to_string())]),
-        }
-    }
-
     /// Removes ended debates that are older than is kept.
     async fn sweep(&self) {
         let Some(days) = self.app.config.server.keep_days else { return };
@@ -197,6 +187,31 @@ impl Tending {
             if let Err(error) = keep::remove(&self.app, &self.desk, id).await {
                 self.log.complain("not removed", &[("debate", &id.to_string()), ("why", error.message())]);
             }
+        }
+    }
+}
+
+/// Sees that nobody in time is a no, also where a debate is paused and no run waits at its gate. Those that were paused here are closed on time;
+/// those of other servers too, once they are found.
+pub async fn close_gates(desk: Desk, log: Log) {
+    let mut gates = PausedGates::default();
+    loop {
+        let regularly = EVERY.mul_f64(1.0 + chance());
+        let next = match desk.close_overdue(&mut gates).await {
+            Ok(failed) => {
+                for (id, error) in failed {
+                    log.complain("a gate stays open", &[("debate", &id.to_string()), ("why", &error.to_string())]);
+                }
+                desk.next_overdue(&gates)
+            }
+            Err(error) => {
+                log.complain("looking for gates failed", &[("why", &error.to_string())]);
+                None
+            }
+        };
+        tokio::select! {
+            () = tokio::time::sleep(next.unwrap_or(regularly).clamp(LEAST, regularly)) => {}
+            () = desk.until_paused() => {}
         }
     }
 }

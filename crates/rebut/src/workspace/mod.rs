@@ -1,10 +1,12 @@
 //! The workspace of a challenge: a numbered directory with the challengers' context files and a readable copy of the debate.
 
 mod guard;
+mod leftovers;
 mod names;
 mod number;
 mod projection;
 
+pub use leftovers::{Claim, take_away};
 pub use names::{persona_files, slug, speaker_names};
 
 use crate::{app::App, beneath::Typed, cli::OutputArgs, commands::follow, error::CliError, output::write, typed::command};
@@ -25,12 +27,15 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Makes the next one below `debates`: `NNN-topic-slug`, a number nobody else has, also when two begin at once.
-    pub fn create(debates: &Path, input: &challenge::Input) -> Result<Self, CliError> {
+    /// Makes the next one below `debates`: `NNN-topic-slug`, a number nobody else has, also when two begin at once. The claim is to be held until the
+    /// debate is on record; should this process die before, the next one takes the workspace away.
+    pub fn create(debates: &Path, input: &challenge::Input) -> Result<(Self, Claim), CliError> {
         Typed::new(debates).and_then(|debates| debates.folder()).map_err(|error| CliError::file("create", debates, &error))?;
-        let workspace = Self { dir: number::next(debates, &slug(&input.topic))? };
-        workspace.begin(input)?;
-        Ok(workspace)
+        let context = context_of(input);
+        let (dir, claim) = number::next(debates, &slug(&input.topic), &context)?;
+        let workspace = Self { dir };
+        workspace.begin(&context)?;
+        Ok((workspace, claim))
     }
 
     /// The workspace of a kept debate, if it has one. One that is gone is an error: nobody could be held to its context file. So is one of
@@ -99,12 +104,16 @@ impl Workspace {
     }
 
     /// What is there before anybody speaks.
-    fn begin(&self, input: &challenge::Input) -> Result<(), CliError> {
-        let context = if input.context.trim().is_empty() { "(none)" } else { &input.context };
-        let text = format!("# {}\n\n{}\n", rebut_engine::clean::on_one_line(&input.topic), for_people(context).trim_end());
-        write(&self.dir.join("context.md"), &text)?;
+    fn begin(&self, context: &str) -> Result<(), CliError> {
+        write(&self.dir.join("context.md"), context)?;
         std::fs::create_dir(self.dir.join("rounds")).map_err(|error| CliError::file("create", &self.dir.join("rounds"), &error))
     }
+}
+
+/// The text of `context.md`.
+fn context_of(input: &challenge::Input) -> String {
+    let context = if input.context.trim().is_empty() { "(none)" } else { &input.context };
+    format!("# {}\n\n{}\n", rebut_engine::clean::on_one_line(&input.topic), for_people(context).trim_end())
 }
 
 /// What of a debate decides about its context files.

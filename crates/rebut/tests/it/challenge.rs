@@ -2,7 +2,12 @@
 
 use crate::rebut::{Rebut, script_of};
 use serde_json::{Value, json};
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Stdio,
+};
 
 const TOPIC: &str = "Use Redis for sessions";
 const BASE: &[&str] = &["challenge", TOPIC, "--set", "challenge.personas=\"built-in\"", "-m", "script:debate.md"];
@@ -64,6 +69,49 @@ fn consensus() -> String {
 
 fn names_in(dir: &Path) -> BTreeSet<String> {
     fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// Killed when its files were made and its debate was not on record: the database is held, so that it cannot begin.
+fn dies_before_it_begins(rebut: &Rebut) -> PathBuf {
+    let before = names_in(&rebut.path("debates"));
+    let database = rusqlite::Connection::open(rebut.data().join("rebut.db")).expect("the database");
+    database.execute_batch("BEGIN EXCLUSIVE").expect("held");
+    let mut child = rebut.command(&with(&[])).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let is_made = |name: &String| !before.contains(name) && rebut.path("debates").join(name).join("rounds").is_dir();
+    let made = loop {
+        match names_in(&rebut.path("debates")).into_iter().find(is_made) {
+            Some(name) => break name,
+            None => assert!(child.try_wait().expect("a process").is_none(), "it ended before it made anything"),
+        }
+        std::thread::yield_now();
+    };
+    child.kill().expect("a process to kill");
+    child.wait().expect("killed");
+    drop(database);
+    rebut.path("debates").join(made)
+}
+
+#[test]
+fn what_a_challenge_left_that_never_began_is_taken_away_by_the_next() {
+    let rebut = Rebut::new();
+    rebut.write("debate.md", &consensus());
+    rebut.expect(0, &with(&[]));
+    let first = "001-use-redis-for-sessions".to_owned();
+    let [left, touched, noted] = std::array::from_fn(|_| dies_before_it_begins(&rebut));
+    assert!(left.join("context.md").is_file(), "{left:?}");
+    fs::write(touched.join("context.md"), "What I think of it.").expect("a file of the user's");
+    fs::write(noted.join("notes.md"), "Mine.").expect("a file of the user's");
+    let said = rebut.run(&with(&[]));
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(said.stderr.contains("002-use-redis-for-sessions: its challenge never began"), "{}", said.stderr);
+    assert!(!left.exists(), "what nobody touched is gone");
+    assert_eq!(fs::read_to_string(touched.join("context.md")).expect("a file"), "What I think of it.");
+    assert!(noted.join("notes.md").is_file() && noted.join("context.md").is_file(), "what somebody put there stays, with all of it");
+    let names = names_in(&rebut.path("debates"));
+    let shown: Vec<&String> = names.iter().filter(|name| !name.starts_with('.')).collect();
+    let numbered = |number: &str| format!("{number}-use-redis-for-sessions");
+    assert_eq!(shown, [&first, &numbered("003"), &numbered("004"), &numbered("005")], "the others stay");
+    assert_eq!(names_in(&rebut.path("debates").join(numbered("005"))).len(), 7, "and the new one has its files");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod brought_forged;
 mod budget;
 mod canary;
 mod challenge;
+mod clocks;
 mod code;
 mod crash;
 mod decide;

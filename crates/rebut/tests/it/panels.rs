@@ -1,6 +1,7 @@
 //! Panels of all kinds of models: mixed by hand, found by itself, with one that cannot answer, and programs a project brings.
 
 use crate::rebut::{Rebut, claude_like, claude_result, recommends};
+use rebut_engine::clean::is_hostile;
 use rebut_testkit::model_server::{Behaviour, ModelServer};
 use serde_json::Value;
 
@@ -226,4 +227,48 @@ fn a_judge_without_its_key_is_answered_for_by_its_fallback() {
     let refused = rebut.run(ASK);
     assert_eq!(refused.code, 4, "{}", refused.stderr);
     assert!(refused.stderr.contains("OPENAI_API_KEY"), "{}", refused.stderr);
+}
+
+/// Names that a project's file gives: sequences that a terminal obeys, text that turns round, and a heap of marks on one letter.
+#[test]
+fn no_name_of_a_configuration_commands_a_terminal() {
+    let name = format!("\\u001b]0;owned\\u0007\\u001b[2J\\u009b31mx\\u202e{}", "\\u0301".repeat(10_000));
+    let member = |role: &str, model: &str| format!("{{ role = \"{role}\", model = \"{model}\" }}");
+    let panel = |key: &str, first: &str| {
+        let members = [first.to_owned(), member("value", "rehearsal"), member("effort", "rehearsal")].join(", ");
+        format!("[panels.\"{key}\"]\nmembers = [{members}]\n[defaults]\npanel = \"{key}\"\n")
+    };
+    let files = [
+        ("a panel", panel(&name, &member("risk", "rehearsal"))),
+        ("a panel that is not there", format!("[defaults]\npanel = \"{name}\"\n")),
+        ("a panel of nobody", format!("[panels.\"{name}\"]\nmembers = []\n[defaults]\npanel = \"{name}\"\n")),
+        ("a role", panel("p", &member(&name, "rehearsal"))),
+        ("a judge", panel("p", &format!("{{ role = \"risk\", name = \"a{name}\", model = \"rehearsal\" }}"))),
+        ("a model", panel("p", &member("risk", &format!("nosuch:{name}")))),
+        ("a provider", format!("[providers.\"{name}\"]\nbase_url = \"http://127.0.0.1:9/v1\"\n")),
+    ];
+    let asks = ["decide", "Offline?", "-O", "Yes", "-O", "No"];
+    let commands: [&[&str]; 9] = [
+        &asks,
+        &[&asks[..], &["-m", "value=rehearsal"]].concat(),
+        &[&asks[..], &["--panel", "none"]].concat(),
+        &[&asks[..], &["--dry-run"]].concat(),
+        &["doctor"],
+        &["doctor", "--json"],
+        &["config", "show"],
+        &["trust"],
+        &["show", "last"],
+    ];
+    for (what, text) in files {
+        let rebut = Rebut::new();
+        rebut.user_config("");
+        rebut.write("rebut.toml", &text);
+        for args in commands {
+            let said = rebut.run(args);
+            for said in [said.stdout, said.stderr] {
+                assert!(!said.chars().any(is_hostile), "{what}: {args:?}: {said:?}");
+                assert!(!said.contains(&"\u{301}".repeat(9)), "{what}: {args:?}: {} bytes", said.len());
+            }
+        }
+    }
 }

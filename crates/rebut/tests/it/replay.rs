@@ -1,6 +1,44 @@
 //! Replay, export and import: the journal alone is enough, and a journal with a hole is found out.
 
 use crate::rebut::{Rebut, case, recommends, script, script_of, split_then_c};
+use rebut_engine::{
+    event::{Event, HumanNoted},
+    portable::Portable,
+    record::{Place, Record},
+};
+
+/// What nobody signed, anybody may have written.
+#[test]
+fn what_no_seal_covers_is_taken_in_only_when_it_is_trusted() {
+    let rebut = Rebut::new();
+    rebut.write("debate.md", &script_of(&split_then_c()));
+    rebut.expect(0, &case(&["-o", "whole.ndjson"]));
+    let whole = Portable::parse(&rebut.read("whole.ndjson")).expect("a journal");
+    let open = Portable { records: whole.records[..9].to_vec(), checkpoints: Vec::new(), ..whole.clone() };
+    let ended = Portable { checkpoints: Vec::new(), ..whole.clone() };
+    let mut longer = whole.clone();
+    let last = longer.records.last().expect("an end");
+    let note = Event::HumanNoted(HumanNoted { text: "and B is better".to_owned(), by: "anna".to_owned() });
+    longer.records.push(Record::new(longer.debate, last.seq + 1, last.hash, last.ts.clone(), Place::default(), &note));
+    let rows = [
+        (open, 2, "open.ndjson is not sealed: anybody may have written it", 0),
+        (longer, 2, "longer.ndjson is sealed only up to event 26 of 27: anybody may have written the rest", 0),
+        // Its seals were taken away: nobody is asked to trust that.
+        (ended, 1, "ends the debate but no signature covers it", 1),
+    ];
+    for ((file, code, said, when_trusted), name) in rows.into_iter().zip(["open.ndjson", "longer.ndjson", "ended.ndjson"]) {
+        let elsewhere = Rebut::new();
+        elsewhere.write("whole.ndjson", &rebut.read("whole.ndjson"));
+        elsewhere.expect(0, &["import", "whole.ndjson", "--trust"]);
+        elsewhere.expect(0, &["rm", &file.debate.to_string()]);
+        elsewhere.write(name, &file.to_ndjson().expect("lines"));
+        let refused = elsewhere.run(&["import", name]);
+        assert!(refused.code == code && refused.stderr.contains(said), "{name}: {} {}", refused.code, refused.stderr);
+        assert_eq!(refused.stderr.contains(&format!("rebut import {name} --trust")), code == 2, "{}", refused.stderr);
+        assert_eq!(elsewhere.expect(0, &["ls", "--json"]).trim(), "[]", "nothing of it was taken in");
+        assert_eq!(elsewhere.run(&["import", name, "--trust"]).code, when_trusted, "{name}");
+    }
+}
 
 #[test]
 fn a_journal_replays_byte_for_byte_and_a_hole_in_it_is_found() {
