@@ -204,7 +204,7 @@ impl Ledger {
     }
 
     fn give_up(&mut self, debate: DebateId, why: &str) -> Result<(), Trouble> {
-        if self.count(debate)? == 0 {
+        if self.end(debate)?.0 == 0 {
             return Err(Trouble::Refused(StoreError::NotFound(debate.to_string())));
         }
         match self.claims.held_by(&self.connection, debate.as_bytes())? {

@@ -1,8 +1,7 @@
 //! The store over one SQLite file: hands writes to the writer's thread, reads to a few connections of their own.
 
 use crate::{
-    claims::{self, Claims},
-    derived,
+    claims, derived,
     elsewhere::{Elsewhere, Watcher},
     failed,
     identity::Identity,
@@ -55,9 +54,8 @@ impl SqliteStore {
         let last = rows::last_event(&connection).map_err(|error| sql_failed("reading the database", &path, &error))?;
         let elsewhere = Arc::new(Elsewhere::new(last));
         let runner = claims::new_name();
-        let claims = Claims::new(&path, runner.clone());
         let readers = Arc::new(Readers::new(path.clone(), identity, Sharing::WithWriters));
-        let writer = Ok(Writer::start(connection, &path, claims, identity, elsewhere.clone(), readers.clone())?);
+        let writer = Ok(Writer::start(connection, &path, runner.clone(), identity, elsewhere.clone(), readers.clone())?);
         Ok(Self { watcher: Mutex::new(None), readers, writer, elsewhere, path, runner, _copy: None })
     }
 

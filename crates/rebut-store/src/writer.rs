@@ -59,11 +59,12 @@ struct Job {
 }
 
 impl Writer {
-    /// Starts the thread, over a connection to the database at `path`, which is the file with this identity.
+    /// Starts the thread, over a connection to the database at `path`, which is the file with this identity. Debates are claimed under the
+    /// name of `runner`.
     pub(crate) fn start(
         connection: Connection,
         path: &Path,
-        claims: Claims,
+        runner: Arc<str>,
         identity: Identity,
         elsewhere: Arc<Elsewhere>,
         readers: Arc<Readers>,
@@ -71,7 +72,8 @@ impl Writer {
         let (jobs, waiting) = channel();
         let desk = Desk {
             readers,
-            access: Access::Open(Ledger::new(connection, claims)),
+            runner: runner.clone(),
+            access: Access::Open(Ledger::new(connection, Claims::new(path, runner))),
             path: path.to_owned(),
             files: Files::new(path, identity),
             elsewhere,
@@ -118,6 +120,8 @@ impl Drop for Writer {
 /// What the thread has before it. Fields are dropped in this order: the connection that writes closes after those that read.
 struct Desk {
     readers: Arc<Readers>,
+    /// The name under which debates are claimed.
+    runner: Arc<str>,
     access: Access,
     path: PathBuf,
     files: Files,
@@ -300,7 +304,7 @@ impl Desk {
     }
 
     fn close(&mut self) {
-        let waiting = match mem::replace(&mut self.access, Access::Closed(Claims::new(&self.path))) {
+        let waiting = match mem::replace(&mut self.access, Access::Closed(Claims::new(&self.path, self.runner.clone()))) {
             Access::Closed(claims) => claims,
             Access::Open(ledger) => {
                 let (connection, claims) = ledger.into_parts();
@@ -332,7 +336,7 @@ impl Desk {
         })?;
         self.files.check()?;
         if let Access::Closed(claims) = &mut self.access {
-            let claims = mem::replace(claims, Claims::new(&self.path));
+            let claims = mem::replace(claims, Claims::new(&self.path, self.runner.clone()));
             self.access = Access::Open(Ledger::new(connection, claims));
         }
         (self.full, self.doubted) = (true, false);

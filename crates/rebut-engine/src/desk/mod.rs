@@ -44,7 +44,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    sync::{SetOnce, watch as channel},
+    sync::{Notify, SetOnce, watch as channel},
     task::AbortHandle,
     time::Instant,
 };
