@@ -12,6 +12,7 @@ use crate::{
     model::{Fault, FaultKind, Finish, Usage},
     outcome::{Absence, Ending, Outcome},
     record::{Hash, Record},
+    reply::Reading,
     running::{RunCompleted, RunStarted},
 };
 
@@ -170,6 +171,16 @@ pub struct Started {
     /// The hash of the request it came from, where that may come again and must not start a second debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Hash>,
+    /// Whether only whole replies count. Older journals do not say so: there, one whose tail is missing may have counted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole_replies: bool,
+}
+
+impl Started {
+    /// Which texts hold a reply.
+    pub fn reading(&self) -> Reading {
+        if self.whole_replies { Reading::Whole } else { Reading::Mending }
+    }
 }
 
 /// Limits of a run.

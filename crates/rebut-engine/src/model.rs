@@ -43,6 +43,11 @@ pub trait Model: Send + Sync + 'static {
         false
     }
 
+    /// The most tokens an answer to that agent may have, where it is we who say so; `None` where only the provider has a limit.
+    fn answer_limit(&self, agent: &Agent) -> Option<u32> {
+        agent.max_tokens
+    }
+
     /// What its tokens cost; `None` when nobody knows.
     fn price(&self) -> Option<Price> {
         None
@@ -170,7 +175,7 @@ pub enum Finish {
     /// It was complete.
     #[default]
     Complete,
-    /// It was cut at a length limit.
+    /// It was cut at a length limit, and is no reply.
     Length,
 }
 
@@ -258,7 +263,7 @@ pub enum FaultKind {
     RateLimited,
     /// The provider failed (5xx).
     Server,
-    /// The connection broke before the first byte of an answer: what was sent may have been paid for.
+    /// The connection broke before the head of an answer: what was sent may have been paid for.
     Network,
     /// No connection could be made: nothing was sent.
     Unreachable,

@@ -1,5 +1,9 @@
 //! Typed replies: a Rust type, its schema, and how to find it in what a model really wrote.
 
+mod older;
+mod repair;
+
+use crate::model::Finish;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -134,27 +138,60 @@ pub struct Extracted<R> {
 /// A reply-specific check: may normalise, must explain what is wrong.
 pub type Check<'a, R> = dyn Fn(&mut R) -> Result<(), String> + Send + Sync + 'a;
 
+/// Which texts hold a reply. Pinned with each debate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// Whole ones: what ends before its JSON does is none.
+    Whole,
+    /// Also those whose tail is missing, as it was once; for debates that began then.
+    Mending,
+}
+
+impl Reading {
+    /// Finds the one valid reply in a text that ended so. Behind what was cut at a limit anything may have followed.
+    pub fn reply<R: Reply>(self, text: &str, finish: Finish, check: &Check<'_, R>) -> Result<R, Unread> {
+        let found = match (self, finish) {
+            (Self::Whole, Finish::Length) => Err(Unread::Cut),
+            (Self::Whole, Finish::Complete) => read(text, check),
+            (Self::Mending, _) => older::extract(text, check).map_err(Unread::Wrong),
+        };
+        found.map(|found| found.reply)
+    }
+}
+
+/// Why there is no reply in a text.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Unread {
+    /// The text ends before its JSON does.
+    #[error("the JSON of the reply is not complete: it ends before its last bracket is closed")]
+    Cut,
+    /// What is wrong with it.
+    #[error("{0}")]
+    Wrong(String),
+}
+
 /// Deeper nesting than this is nobody's answer.
 const DEPTH: usize = 64;
-/// Objects looked at in one text, so that a text full of braces costs linear time.
+/// Brackets followed to their end in one text, so that a text full of them costs linear time.
 const CANDIDATES: usize = 48;
 
 /// Finds the one valid reply in a text: bare, fenced, or amid prose. Two different valid replies are an
-/// error, not a choice; no meaning is ever read out of prose.
+/// error, not a choice; no meaning is ever read out of prose; and a text that was cut holds none.
 pub fn extract<R: Reply>(text: &str, check: &Check<'_, R>) -> Result<Extracted<R>, String> {
+    read(text, check).map_err(|unread| unread.to_string())
+}
+
+/// Every decision is made from left to right and never taken back, so that the beginning of a text is read as nothing, or as what the
+/// whole text is read as.
+fn read<R: Reply>(text: &str, check: &Check<'_, R>) -> Result<Extracted<R>, Unread> {
     if let Ok(mut reply) = serde_json::from_str::<R>(text.trim()) {
-        return check(&mut reply).map(|()| Extracted { reply, mended: false });
+        return check(&mut reply).map(|()| Extracted { reply, mended: false }).map_err(Unread::Wrong);
     }
-    let text = after_thinking(text);
     let mut search = Search { found: None, complaint: None, check };
-    for candidate in candidates(text) {
-        search.look_at(candidate)?;
+    for candidate in candidates(after_thinking(text)?)? {
+        search.look_at(&candidate).map_err(Unread::Wrong)?;
     }
-    match (search.found, search.complaint) {
-        (Some(found), _) => Ok(found),
-        (None, Some(complaint)) => Err(complaint),
-        (None, None) => Err("no JSON object in the reply".to_owned()),
-    }
+    search.end().map_err(Unread::Wrong)
 }
 
 struct Search<'a, R> {
@@ -164,14 +201,19 @@ struct Search<'a, R> {
 }
 
 impl<R: Reply> Search<'_, R> {
-    fn look_at(&mut self, candidate: Candidate<'_>) -> Result<(), String> {
-        let parsed = match serde_json::from_str::<R>(candidate.text) {
+    fn look_at(&mut self, candidate: &Candidate<'_>) -> Result<(), String> {
+        let mend = || serde_json::from_str(&repair::mended(candidate.text)?).ok();
+        self.take(match serde_json::from_str::<R>(candidate.text) {
             Ok(reply) => Ok((reply, false)),
             // A complete object with the wrong content is the agent's mistake to correct, not ours to mend.
             Err(error) if error.is_data() => Err(error.to_string()),
             Err(error) if candidate.depth > DEPTH => Err(format!("nested too deeply ({error})")),
-            Err(error) => mend(candidate.text).ok_or_else(|| error.to_string()).map(|reply| (reply, true)),
-        };
+            Err(error) => mend().ok_or_else(|| error.to_string()).map(|reply| (reply, true)),
+        })
+    }
+
+    /// Takes in what one object of the text is, and whether it was mended.
+    fn take(&mut self, parsed: Result<(R, bool), String>) -> Result<(), String> {
         let checked = parsed.and_then(|(mut reply, mended)| (self.check)(&mut reply).map(|()| Extracted { reply, mended }));
         match (checked, &self.found) {
             (Ok(new), Some(old)) if new.reply != old.reply => {
@@ -188,16 +230,28 @@ impl<R: Reply> Search<'_, R> {
             }
         }
     }
+
+    /// What all of them come to.
+    fn end(self) -> Result<Extracted<R>, String> {
+        match (self.found, self.complaint) {
+            (Some(found), _) => Ok(found),
+            (None, Some(complaint)) => Err(complaint),
+            (None, None) => Err("no JSON object in the reply".to_owned()),
+        }
+    }
 }
 
-fn mend<R: Reply>(text: &str) -> Option<R> {
-    let mended = jsonrepair_rs::jsonrepair(text).ok()?;
-    serde_json::from_str(&mended).ok()
-}
-
-/// What follows a reasoning block, if there is one.
-fn after_thinking(text: &str) -> &str {
-    text.rsplit_once("</think>").map_or(text, |(_, answer)| answer)
+/// What follows a reasoning block, if there is one. Its beginning is often left out; what starts as a reply has none.
+fn after_thinking(text: &str) -> Result<&str, Unread> {
+    let start = text.trim_start();
+    if start.starts_with(['{', '[', '`']) {
+        return Ok(text);
+    }
+    match text.split_once("</think>") {
+        Some((_, answer)) => Ok(answer),
+        None if start.starts_with("<think>") => Err(Unread::Cut),
+        None => Ok(text),
+    }
 }
 
 struct Candidate<'a> {
@@ -205,40 +259,50 @@ struct Candidate<'a> {
     depth: usize,
 }
 
-/// The outermost `{…}` of a text; the last one may be cut off.
-fn candidates(text: &str) -> Vec<Candidate<'_>> {
+/// The outermost `{…}` of a text. One that is not closed, or stands in a list that is not, makes the text a cut one: what is whole inside
+/// or before it may be anything.
+fn candidates(text: &str) -> Result<Vec<Candidate<'_>>, Unread> {
     let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(offset) = text[at..].find('{').filter(|_| found.len() < CANDIDATES) {
+    let (mut at, mut followed) = (0, 0);
+    while let Some(offset) = text[at..].find(['{', '[']).filter(|_| followed < CANDIDATES) {
         let start = at + offset;
-        let (end, depth) = object_end(&text[start..]);
-        let end = end.map_or(text.len(), |length| start + length);
-        found.push(Candidate { text: text[start..end].trim_end().trim_end_matches("```"), depth });
-        at = end;
+        let is_list = text.as_bytes()[start] == b'[';
+        at = start + 1;
+        if is_list && !text[at..].trim_start().starts_with(['{', '[']) {
+            continue;
+        }
+        followed += 1;
+        let (length, depth) = closed(&text[start..])?;
+        if !is_list {
+            at = start + length;
+            found.push(Candidate { text: &text[start..at], depth });
+        }
     }
-    found
+    Ok(found)
 }
 
-/// The length of the object at the start of `text` (`None` when it never closes) and how deep it nests.
-fn object_end(text: &str) -> (Option<usize>, usize) {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0usize, 0, false, false);
+/// The length of what the bracket at the start of `text` encloses, and how deep it nests.
+fn closed(text: &str) -> Result<(usize, usize), Unread> {
+    let (mut open, mut deepest, mut in_string, mut escaped) = (Vec::new(), 0, false, false);
     for (at, byte) in text.bytes().enumerate() {
         match byte {
             _ if escaped => escaped = false,
             b'\\' if in_string => escaped = true,
             b'"' => in_string = !in_string,
             b'{' | b'[' if !in_string => {
-                depth += 1;
-                deepest = deepest.max(depth);
+                open.push(if byte == b'{' { b'}' } else { b']' });
+                deepest = deepest.max(open.len());
             }
             b'}' | b']' if !in_string => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    return (Some(at + 1), deepest);
+                if open.pop() != Some(byte) {
+                    return Err(Unread::Wrong("the brackets of its JSON do not match".to_owned()));
+                }
+                if open.is_empty() {
+                    return Ok((at + 1, deepest));
                 }
             }
             _ => {}
         }
     }
-    (None, deepest)
+    Err(Unread::Cut)
 }

@@ -14,7 +14,7 @@ use crate::{
     outcome::Absence,
     prompt::{Prompt, Template},
     record::Hash,
-    reply::{Check, Reply, Schema, extract},
+    reply::{Check, Reply, Schema, Unread, extract},
 };
 use begin::{Begun, TurnTime};
 use std::{sync::Arc, time::Duration};
@@ -41,6 +41,8 @@ pub(crate) struct Exchange<'a> {
     recorded: RecordedTurn,
     /// The first call, where it could begin together with the others of the round.
     begun: Option<Begun<'a>>,
+    /// The agent with its own limit, where it is asked with more room and the model may refuse that.
+    own_limit: Option<&'a Agent>,
 }
 
 /// What an agent is told. A prompt is the largest thing a turn holds, and thousands may wait for a place at their provider.
@@ -91,16 +93,25 @@ struct Unusable {
 
 impl Unusable {
     /// A text that was cut is wrong wherever it ends: what helps is a shorter one, or more room.
-    fn new(reply: &TurnCompleted, problem: String) -> Self {
-        match reply.finish {
-            Finish::Complete => Self { told: problem.clone(), shown: problem },
-            Finish::Length => Self {
-                told: "It was cut off at the limit of its length, before it was complete. Write less: keep every text short.".to_owned(),
-                shown: "the answer was cut off at its token limit; raise max_tokens of this agent".to_owned(),
-            },
-        }
+    fn new(finish: Finish, problem: Unread) -> Self {
+        let (told, shown) = match (finish, problem) {
+            (Finish::Length, _) => (
+                "It was cut off at the limit of its length, before it was complete. Write less: keep every text short.".to_owned(),
+                "the answer was cut off at its token limit; raise max_tokens of this agent".to_owned(),
+            ),
+            (Finish::Complete, Unread::Cut) => (
+                "It was cut off: it ends before its JSON is complete. Write less: keep every text short, and close every bracket."
+                    .to_owned(),
+                "the answer was cut off before its JSON was complete".to_owned(),
+            ),
+            (Finish::Complete, Unread::Wrong(problem)) => (problem.clone(), problem),
+        };
+        Self { told, shown }
     }
 }
+
+/// How much more a judge may write whose answer was cut at a limit of ours.
+const MORE_ROOM: u32 = 2;
 
 /// What follows a failed attempt.
 enum Next {
@@ -120,7 +131,7 @@ impl<'a> Exchange<'a> {
         schema: &'a Schema,
     ) -> Result<Self, Halt> {
         let recorded = debate.recorded_turn(&turn, told.prompt(agent))?;
-        Ok(Self { debate, step, agent, turn, told, schema, recorded, begun: None })
+        Ok(Self { debate, step, agent, turn, told, schema, recorded, begun: None, own_limit: None })
     }
 
     /// Whether its end is on record.
@@ -138,24 +149,38 @@ impl<'a> Exchange<'a> {
             Err(fault) => return Ok(Err(absence(agent, &turn, fault.kind, &fault.message))),
         };
         self.debate.note_answer(agent, &first);
-        let problem = match extract(&first.text, check) {
-            Ok(found) => return Ok(Ok(Said { agent: agent.name.clone(), turn, reply: found.reply })),
-            Err(problem) => Unusable::new(&first, problem),
+        let problem = match self.read(&first, check) {
+            Ok(reply) => return Ok(Ok(Said { agent: agent.name.clone(), turn, reply })),
+            Err(problem) => problem,
         };
         // Boxed: few turns need it, and the others should not carry its room while they wait.
-        Ok(match Box::pin(self.clarify(check, &first.text, &problem)).await? {
+        Ok(match Box::pin(self.clarify(check, &first, &problem)).await? {
             Ok(reply) => Ok(Said { agent: agent.name.clone(), turn, reply }),
             Err(still) => Err(absence(agent, &turn, FaultKind::InvalidReply, &still)),
         })
     }
 
-    /// Asks once more after an unusable reply. What is still wrong then is returned in words.
-    async fn clarify<R: Reply>(&mut self, check: &Check<'static, R>, answer: &str, problem: &Unusable) -> Result<Result<R, String>, Halt> {
+    /// The reply in an answer, or what is wrong with it.
+    fn read<R: Reply>(&self, answer: &TurnCompleted, check: &Check<'static, R>) -> Result<R, Unusable> {
+        let found = self.debate.started.reading().reply(&answer.text, answer.finish, check);
+        found.map_err(|problem| Unusable::new(answer.finish, problem))
+    }
+
+    /// Asks once more after an unusable answer. What is still wrong then is returned in words.
+    async fn clarify<R: Reply>(
+        &mut self,
+        check: &Check<'static, R>,
+        answer: &TurnCompleted,
+        problem: &Unusable,
+    ) -> Result<Result<R, String>, Halt> {
         let (debate, turn) = (self.debate, format!("{}/clarify", self.turn).into());
-        let begun = answer.chars().take(2000).collect::<String>();
+        let begun = answer.text.chars().take(2000).collect::<String>();
         let more = Clarify { error: &problem.told, answer: &begun }.render(debate.fence());
         let prompt = self.told.prompt(self.agent).followed_by(&more);
-        let mut exchange = Exchange::new(debate, self.step, self.agent, turn, Told::Held(&prompt), self.schema)?;
+        let roomier = self.with_more_room(answer, &prompt);
+        let asked = roomier.as_ref().unwrap_or(self.agent);
+        let mut exchange = Exchange::new(debate, self.step, asked, turn, Told::Held(&prompt), self.schema)?;
+        exchange.own_limit = roomier.is_some().then_some(self.agent);
         if !exchange.is_over() {
             debate.check_steering()?;
             let intent = exchange.begin_at_once();
@@ -165,10 +190,23 @@ impl<'a> Exchange<'a> {
         Ok(match exchange.reply(&|text| fits(text, most, check)).await? {
             Ok(reply) => {
                 debate.note_answer(self.agent, &reply);
-                extract(&reply.text, check).map(|found| found.reply).map_err(|problem| Unusable::new(&reply, problem).shown)
+                self.read(&reply, check).map_err(|problem| problem.shown)
             }
             Err(fault) => Err(format!("{}; then, asked to clarify: {fault}", problem.shown)),
         })
+    }
+
+    /// The agent with more room for its answer, where a limit of ours cut the last one and the budget has room for so much.
+    fn with_more_room(&self, answer: &TurnCompleted, prompt: &Prompt) -> Option<Agent> {
+        if answer.finish != Finish::Length {
+            return None;
+        }
+        let model = self.debate.model(&answer.model).ok()?;
+        let limit = model.answer_limit(self.agent)?;
+        let roomier = Agent { max_tokens: Some(limit.saturating_mul(MORE_ROOM)), ..self.agent.clone() };
+        let most = Amount::at_most(prompt, self.schema, &roomier, model.price());
+        // What is held here is given back at once; the call holds it again.
+        self.debate.budget.hold(most, self.step.is_closing).is_ok().then_some(roomier)
     }
 
     /// The recorded reply, or a new one. Faults that may pass are retried within the deadline, then others are asked.
@@ -196,10 +234,14 @@ impl<'a> Exchange<'a> {
                     Err(fault) => Failure { begun: true, sent: self.debate.recording.is_some() || !fault.kind.is_before_sending(), fault },
                 },
             };
+            let had_too_much_room = self.had_too_much_room(&failure.fault);
             attempt = match Box::pin(self.go_on(&attempt, failure, &mut time)).await? {
                 Ok(following) => following,
                 Err(given_up) => return Ok(Err(given_up)),
             };
+            if had_too_much_room && let Some(own) = self.own_limit.take() {
+                self.agent = own;
+            }
         }
     }
 
@@ -209,6 +251,11 @@ impl<'a> Exchange<'a> {
         let in_replay = self.debate.recording.as_ref().and_then(|recording| recording.asked(&self.turn, number));
         let model = in_replay.or_else(|| known.model.clone()).unwrap_or_else(|| self.agent.model.clone());
         Attempt { number, failed_here: known.failed_here, model }
+    }
+
+    /// Whether more room was asked for than the model has, as far as a refusal tells: nothing of it was paid.
+    fn had_too_much_room(&self, fault: &Fault) -> bool {
+        self.own_limit.is_some() && matches!(fault.kind, FaultKind::BadRequest | FaultKind::TooLong)
     }
 
     fn patience(&self, model: &str) -> Duration {
@@ -233,6 +280,9 @@ impl<'a> Exchange<'a> {
                 None if recording.unsent(&self.turn, attempt.number + 1).is_some() => Next::Retry(Duration::ZERO),
                 None => Next::GiveUp,
             };
+        }
+        if self.had_too_much_room(fault) && !time.left().is_zero() {
+            return Next::Retry(Duration::ZERO);
         }
         let tries = match fault.kind.remedy() {
             Remedy::Skip => return Next::GiveUp,

@@ -14,9 +14,10 @@ use crate::{
         CodeRecorded, Conflict, LessonRecorded, MergeRecorded, PersonaRecorded, ReflectionRecorded, Ruling, ScoreAdjusted, ToolCalled,
     },
     family::{Voice, is_person},
-    model::{Fault, Usage},
+    model::{Fault, Finish, Usage},
     outcome::{Absence, Ending, Outcome},
     record::Record,
+    reply::{Check, Reading, Reply},
     running::RunCompleted,
     store::{Picked, Session, Status, TurnRow},
     substitution::substitutions_in,
@@ -146,6 +147,8 @@ pub struct TurnView {
     pub faults: Vec<Fault>,
     /// The reply as it came; empty while it is awaited, or if it never came.
     pub text: String,
+    /// Why it ended.
+    pub finish: Finish,
     /// What it cost; `None` when unknown.
     pub usage: Option<Usage>,
     /// How long it took.
@@ -173,6 +176,12 @@ pub enum TurnState {
 }
 
 impl View {
+    /// The valid reply in what was said at a turn, if there is one: by the same rules by which it counted or did not.
+    pub(crate) fn reply<R: Reply>(&self, turn: &TurnView, check: &Check<'_, R>) -> Option<R> {
+        let reading = self.started.as_ref().map_or(Reading::Whole, |started| started.reading());
+        reading.reply(&turn.text, turn.finish, check).ok()
+    }
+
     /// The view of a whole journal.
     pub fn of(records: &[Record]) -> Self {
         let mut view = Self::default();
@@ -411,13 +420,14 @@ impl View {
                 turn.state = if failed.retry { TurnState::Thinking } else { TurnState::Failed };
             }
             Event::TurnCompleted(completed) => {
-                let TurnCompleted { turn: name, model, answered_by, text, usage, ms, copied_from, .. } = Arc::unwrap_or_clone(completed);
+                let TurnCompleted { turn: name, model, answered_by, text, finish, usage, ms, copied_from, .. } =
+                    Arc::unwrap_or_clone(completed);
                 let turn = self.turn_mut(&name, record);
                 turn.model = answered_by.unwrap_or_else(|| model.to_string());
                 turn.asked = model;
                 turn.untold.end(usage.is_some());
                 (turn.text, turn.usage, turn.ms, turn.state) = (text, usage, ms, TurnState::Done);
-                turn.copied = copied_from.is_some();
+                (turn.finish, turn.copied) = (finish, copied_from.is_some());
             }
             _ => {}
         }

@@ -232,6 +232,7 @@ impl Desk {
             initiated_by: start.initiated_by,
             forked_from: None,
             request: None,
+            whole_replies: true,
         };
         let models = self.open_all(&started);
         for agent in &started.agents {

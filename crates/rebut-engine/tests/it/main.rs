@@ -4,6 +4,7 @@ mod approval;
 mod audits;
 mod cases;
 mod crashing;
+mod cut_replies;
 mod documents;
 mod evaluate;
 mod example;

@@ -24,7 +24,21 @@ fn replies_are_found_where_models_put_them() {
         (GOOD.replace("\"B\"", "\"option b.\""), Ok(("B", false))),
         (GOOD.replace("0.7", "\"0.7\""), Ok(("B", false))),
         (GOOD.replace("[\"c\"]", "[{\"text\": \"c\"}]"), Ok(("B", false))),
-        (GOOD[..GOOD.len() - 8].to_owned(), Ok(("B", true))),
+        (GOOD.replace('"', "'"), Ok(("B", true))),
+        (GOOD.replace("\"s\"", "\"one\ntwo\""), Ok(("B", true))),
+        (format!("[{GOOD}]"), Ok(("B", false))),
+        (GOOD[..GOOD.len() - 1].to_owned(), Err("not complete")),
+        (GOOD[..GOOD.len() - 8].to_owned(), Err("not complete")),
+        (format!("```json\n{}\n```", &GOOD[..GOOD.len() - 8]), Err("not complete")),
+        (format!("{GOOD} or rather {}", &GOOD[..20]), Err("not complete")),
+        (format!("[{GOOD}, {{"), Err("not complete")),
+        (format!("[{GOOD}"), Err("not complete")),
+        (format!("<think>{GOOD} or"), Err("not complete")),
+        (format!("{{\"drafts\": [{GOOD}, "), Err("not complete")),
+        (format!("{{\"drafts\": [{GOOD}"), Err("not complete")),
+        (format!("{{\"drafts\": [{GOOD}]}}"), Err("missing field")),
+        (GOOD.replace("[\"c\"]", "[\"c\""), Err("do not match")),
+        (GOOD.replace("\"B\"", "\"B"), Err("")),
         (format!("{GOOD}\n{GOOD}"), Ok(("B", false))),
         (format!("{GOOD} or {}", GOOD.replace("\"B\"", "\"A\"")), Err("two different answers")),
         (GOOD.replace("\"option\": \"B\"", "\"option\": \"B\", \"option\": \"A\""), Err("duplicate field")),
@@ -46,6 +60,34 @@ fn replies_are_found_where_models_put_them() {
             (Err(error), Err(wanted)) => assert!(error.contains(wanted), "{shown}: {error}"),
             (found, wanted) => panic!("{shown}: {found:?} instead of {wanted:?}"),
         }
+    }
+}
+
+/// Where one option's name begins another's, no part of a name is a name.
+#[test]
+fn no_part_of_an_option_is_an_option() {
+    let whole = r#"{"confidence": 0.7, "summary": "s", "claims": ["c"], "flips_if": "f", "ranking": ["AB"], "option": "AB"}"#;
+    let choose = |text: &str, ids: &[&str]| {
+        let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+        extract::<Recommendation>(text, &|reply| reply.check(&ids)).map(|found| found.reply.option)
+    };
+    assert_eq!(choose(whole, &["A", "AB"]).as_deref(), Ok("AB"));
+    for length in 0..whole.len() {
+        assert!(choose(&whole[..length], &["A", "AB"]).is_err(), "{}", &whole[..length]);
+    }
+    let said = |option: &str| whole.replace("\"option\": \"AB\"", &format!("\"option\": \"{option}\""));
+    for (option, ids, expected) in [
+        ("ab", &["A", "AB"][..], Some("AB")),
+        (" Option A. ", &["A", "AB"], Some("A")),
+        ("A", &["AB", "AC"], None),
+        ("AB", &["A", "B"], None),
+        ("A B", &["A", "B"], None),
+        ("A-1", &["A", "1"], None),
+        ("AB", &["ABC", "B"], None),
+        ("option", &["opt", "o"], None),
+        ("", &["A", "B"], None),
+    ] {
+        assert_eq!(choose(&said(option), ids).ok().as_deref(), expected, "{option} among {ids:?}");
     }
 }
 

@@ -78,6 +78,10 @@ impl Model for GuardedModel {
         self.model.is_rehearsal()
     }
 
+    fn answer_limit(&self, agent: &Agent) -> Option<u32> {
+        self.model.answer_limit(agent)
+    }
+
     fn price(&self) -> Option<Price> {
         self.model.price()
     }

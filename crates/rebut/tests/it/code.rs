@@ -52,6 +52,7 @@ fn journal(result: &Value, codes: &[(u32, &str, &str, u32)]) -> String {
         initiated_by: "tester".to_owned(),
         forked_from: None,
         request: None,
+        whole_replies: true,
     };
     let mut events = vec![Event::DebateStarted(Arc::new(started))];
     events.extend(codes.iter().map(|(number, candidate, code, passed)| version(*number, candidate, code, *passed)));

@@ -9,7 +9,7 @@ use crate::{
     clean::{as_block, as_inline_code, for_markdown, on_one_line, shortened},
     event::{Position, Started},
     model::FaultKind,
-    reply::{Reply, extract},
+    reply::Reply,
     report::write_panel,
     view::{RoundView, View},
 };
@@ -283,7 +283,6 @@ fn raw_replies(view: &View, turn: &str) -> String {
 
 /// The valid reply of a turn: the clarified one, else the first. It was checked when it came.
 fn reply_of<R: Reply>(view: &View, turn: &str) -> Option<R> {
-    let said =
-        |name: &str| view.turns.iter().find(|known| known.turn == name).and_then(|known| extract::<R>(&known.text, &|_| Ok(())).ok());
-    said(&format!("{turn}/clarify")).or_else(|| said(turn)).map(|found| found.reply)
+    let said = |name: &str| view.turns.iter().find(|known| known.turn == name).and_then(|known| view.reply::<R>(known, &|_| Ok(())));
+    said(&format!("{turn}/clarify")).or_else(|| said(turn))
 }

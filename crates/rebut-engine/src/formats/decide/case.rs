@@ -244,8 +244,7 @@ pub fn options_of(view: &View) -> Vec<Choice> {
         return given;
     }
     let mut drafts = view.turns.iter().rev().filter(|turn| turn.turn.starts_with("draft/"));
-    let found = drafts.find_map(|turn| crate::reply::extract::<OptionDraft>(&turn.text, &OptionDraft::check).ok());
-    found.map(|found| lettered(found.reply)).unwrap_or_default()
+    drafts.find_map(|turn| view.reply(turn, &OptionDraft::check)).map(lettered).unwrap_or_default()
 }
 
 async fn draft_options(debate: &Debate, input: &Input) -> Result<Vec<Choice>, Halt> {

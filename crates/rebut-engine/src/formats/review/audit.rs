@@ -9,7 +9,6 @@ use super::{
 use crate::{
     facts::{Conflict, Ruling},
     model::Usage,
-    reply::extract,
     view::{TurnState, TurnView, View},
 };
 use schemars::JsonSchema;
@@ -166,8 +165,8 @@ pub fn exact_log(view: &View) -> Option<DebateLog> {
 
 /// The judge's words at a turn that begins so, after its clarification if there was one.
 fn verdict_of(view: &View, turn: &str) -> Option<Verdict> {
-    let said = view.turns.iter().rev().filter(|known| known.turn.starts_with(turn));
-    said.into_iter().find_map(|known| extract::<Verdict>(&known.text, &|_| Ok(())).ok()).map(|found| found.reply)
+    let mut said = view.turns.iter().rev().filter(|known| known.turn.starts_with(turn));
+    said.find_map(|known| view.reply::<Verdict>(known, &|_| Ok(())))
 }
 
 fn is_of_the_debate(turn: &TurnView) -> bool {

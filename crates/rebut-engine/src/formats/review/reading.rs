@@ -12,7 +12,7 @@ use crate::{
     clean::{as_block, for_markdown, on_one_line, shortened},
     event::Started,
     facts::{Conflict, Ruling},
-    reply::{Reply, extract},
+    reply::Reply,
     report::write_panel,
     view::{TurnState, View},
 };
@@ -363,5 +363,5 @@ fn turn_name(phase: &str, conflict: &Conflict, agent: &str) -> String {
 fn said<R: Reply>(view: &View, turn: &str) -> Option<R> {
     let clarified = format!("{turn}/clarify");
     let mut turns = view.turns.iter().rev().filter(|known| known.turn == turn || known.turn == clarified);
-    turns.find_map(|known| extract::<R>(&known.text, &|_: &mut R| Ok(())).ok()).map(|found| found.reply)
+    turns.find_map(|known| view.reply::<R>(known, &|_| Ok(())))
 }
