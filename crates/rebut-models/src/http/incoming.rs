@@ -1,6 +1,7 @@
 //! A body on its way, with four deadlines: connecting, the first byte, the pause between two pieces, and the whole turn.
 
 use super::{caller::Caller, caller::chain, endpoint::Timeouts};
+use futures_util::FutureExt;
 use rebut_engine::model::{Fault, FaultKind};
 use reqwest::Response;
 use std::{fmt, time::Duration};
@@ -15,11 +16,13 @@ pub(super) struct Incoming<'a> {
     begun: bool,
     /// What came and was only looked at.
     looked_at: Vec<u8>,
+    /// Until when more is waited for of an answer that has ended.
+    ends_at: Option<Instant>,
 }
 
 impl<'a> Incoming<'a> {
     pub fn new(caller: &'a Caller, response: Response, deadlines: &'a Deadlines) -> Self {
-        Self { caller, response, deadlines, begun: false, looked_at: Vec::new() }
+        Self { caller, response, deadlines, begun: false, looked_at: Vec::new(), ends_at: None }
     }
 
     /// Whether it begins as server-sent events do, whatever its head calls it. Nothing of it is lost.
@@ -37,7 +40,11 @@ impl<'a> Incoming<'a> {
             into.extend_from_slice(&piece);
             return Ok(Some(piece.len()));
         }
-        let (until, limit) = if self.begun { self.deadlines.next() } else { self.deadlines.first_piece() };
+        let (until, limit) = match (self.begun, self.ends_at) {
+            (_, Some(ends_at)) => self.deadlines.or_total(ends_at, Limit::Idle(ENDING)),
+            (true, None) => self.deadlines.next(),
+            (false, None) => self.deadlines.first_piece(),
+        };
         match tokio::time::timeout_at(until, self.response.chunk()).await {
             Ok(Ok(Some(piece))) => {
                 self.begun |= !piece.is_empty();
@@ -45,10 +52,8 @@ impl<'a> Incoming<'a> {
                 Ok(Some(piece.len()))
             }
             Ok(Ok(None)) => Ok(None),
-            Ok(Err(error)) => {
-                let kind = if self.begun { FaultKind::Incomplete } else { FaultKind::Network };
-                Err(self.caller.fault(kind, &format!("the answer broke off: {}", chain(&error))))
-            }
+            // Whoever sent the head of an answer had taken the request, and may be paid for it.
+            Ok(Err(error)) => Err(self.caller.fault(FaultKind::Incomplete, &format!("the answer broke off: {}", chain(&error)))),
             Err(_) => Err(self.caller.late(limit, self.begun)),
         }
     }
@@ -82,10 +87,20 @@ impl<'a> Incoming<'a> {
         body
     }
 
-    /// Waits a moment for the end of a finished body, so that the connection can be used again.
-    pub async fn end(&mut self) {
-        // Only for the connection's sake; the answer is complete.
-        let _ = tokio::time::timeout(ENDING, self.response.chunk()).await;
+    /// The answer has ended; what may still come, such as counts, is waited for a moment, whoever keeps the connection.
+    pub fn is_ending(&mut self) {
+        self.ends_at.get_or_insert_with(|| Instant::now() + ENDING);
+    }
+
+    /// Lets go of a finished body. Where its end is not there yet, it is waited for a moment behind the caller's back, so that the connection
+    /// can be used again: the answer does not wait for that.
+    pub fn let_go(self) {
+        let mut response = self.response;
+        let mut end = Box::pin(async move { while let Ok(Some(_)) = response.chunk().await {} });
+        if (&mut end).now_or_never().is_none() {
+            // One that keeps its connection longer than that loses it.
+            tokio::spawn(async move { tokio::time::timeout(ENDING, end).await.unwrap_or_default() });
+        }
     }
 
     pub fn too_large(&self, most: usize) -> Fault {
@@ -96,8 +111,8 @@ impl<'a> Incoming<'a> {
 /// What an event begins with, the longest last.
 const FIELDS: [&[u8]; 2] = [b"data:", b"event:"];
 
-/// How long the end of a finished stream is waited for.
-const ENDING: Duration = Duration::from_millis(200);
+/// How long the end of a stream is waited for whose answer has ended.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// When waiting ends.
 pub(super) struct Deadlines {

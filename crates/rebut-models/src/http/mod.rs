@@ -26,7 +26,10 @@ pub(crate) use listing::list;
 use crate::address::KnownNames;
 use caller::{Caller, chain, shown_headers};
 use incoming::{Deadlines, Incoming};
-use rebut_engine::model::{Allowance, Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage};
+use rebut_engine::{
+    agent::Agent,
+    model::{Allowance, Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage},
+};
 use reqwest::{Client, ClientBuilder, Url, header::CONTENT_TYPE};
 use std::{sync::Arc, sync::Once, time::Duration};
 use wires::{Ask, End, Outcome, Wire};
@@ -216,6 +219,10 @@ impl Model for HttpModel {
 
     fn left_out(&self, request: &Request<'_>) -> Vec<&'static str> {
         Ask { request, manner: &self.manner, streamed: request.deltas.wanted() }.left_out(self.wire)
+    }
+
+    fn answer_limit(&self, agent: &Agent) -> Option<u32> {
+        agent.max_tokens.or_else(|| (self.wire.usual_limit)(&self.manner, agent.effort))
     }
 
     fn price(&self) -> Option<Price> {

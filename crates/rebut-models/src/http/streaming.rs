@@ -17,6 +17,7 @@ impl HttpModel {
         let mut reading = Reading { outcome: self.outcome(), ended: false, shown: 0 };
         match self.follow(request, &mut incoming, &mut reading).await {
             Ok(()) => {
+                incoming.let_go();
                 let end = reading.outcome.text.len();
                 self.show(request, &mut reading, end);
                 self.answer(reading.outcome)
@@ -42,13 +43,15 @@ impl HttpModel {
                 Err(fault) => return Err(fault),
             }
             while let Some(event) = events.next() {
-                let is_last = matches!(self.wire.ending, Ending::Data(last) if event.data == last);
-                if !is_last {
-                    self.take(&event, request, reading)?;
-                }
-                if is_last || reading.ended && self.wire.ending == Ending::LastEvent {
-                    incoming.end().await;
+                if matches!(self.wire.ending, Ending::Data(last) if event.data.trim() == last) {
                     return Ok(());
+                }
+                self.take(&event, request, reading)?;
+                match self.wire.ending {
+                    Ending::LastEvent if reading.ended => return Ok(()),
+                    Ending::Counts if reading.ended && reading.outcome.is_counted => return Ok(()),
+                    _ if reading.ended => incoming.is_ending(),
+                    _ => {}
                 }
             }
             if received > MOST_STREAMED || reading.outcome.text.len().max(events.waiting()) > MOST_TEXT {

@@ -15,7 +15,10 @@ use rebut_models::{ProviderData, Registry, http::Timeouts};
 use rebut_testkit::model_server::{Behaviour, Ending as Ended, ModelServer, Said, Seen, completion};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use tokio::net::TcpListener;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
 
 pub const GOOD: &str = r#"{"option":"A","confidence":0.9,"summary":"Simple.","claims":["It is simple."],"flips_if":"it were not"}"#;
 
@@ -133,14 +136,16 @@ const ROWS: &[Row] = &[
     ("declines", |_| Behaviour::Give(Said { ending: Ended::Filtered, ..Said::text("") }), 1, Some(FaultKind::Refused), 0),
     ("prose, then an answer", |n| if n == 0 { Behaviour::Say("I would go for A.".to_owned()) } else { good() }, 2, None, 0),
     ("prose for ever", |_| Behaviour::Say("I would go for A.".to_owned()), 2, Some(FaultKind::InvalidReply), 0),
-    (
-        "cut at its limit",
-        |_| Behaviour::Give(Said { ending: Ended::Length, ..Said::text("{\"option\": \"A\", \"summ") }),
-        2,
-        Some(FaultKind::InvalidReply),
-        0,
-    ),
+    ("cut at its limit", |_| at_the_limit("{\"option\": \"A\", \"summ"), 2, Some(FaultKind::InvalidReply), 0),
+    ("cut at its limit, behind all it needs", |_| at_the_limit(&GOOD[..GOOD.len() - 3]), 2, Some(FaultKind::InvalidReply), 0),
+    ("cut at its limit, behind its reply", |_| at_the_limit(&format!("{GOOD} Or rath")), 2, Some(FaultKind::InvalidReply), 0),
+    ("cut, and said to be complete", |_| Behaviour::Say(GOOD[..GOOD.len() - 3].to_owned()), 2, Some(FaultKind::InvalidReply), 0),
+    ("cut at its limit once", |n| if n == 0 { at_the_limit(&GOOD[..GOOD.len() - 3]) } else { good() }, 2, None, 0),
 ];
+
+fn at_the_limit(text: &str) -> Behaviour {
+    Behaviour::Give(Said { ending: Ended::Length, ..Said::text(text) })
+}
 
 /// As HTTP writes dates, which knows whole seconds only.
 fn in_three_seconds() -> String {
@@ -185,6 +190,80 @@ async fn an_answer_cut_at_its_limit_is_said_to_be_so_to_everybody() {
         assert_eq!(outcome.degraded.first().map(|absence| absence.reason), missing, "{name}");
         let words = outcome.degraded.first().map(|absence| absence.detail.clone()).unwrap_or_default();
         assert_eq!(words.contains("cut off at its token limit; raise max_tokens"), missing.is_some(), "{name}: {words}");
+    }
+}
+
+/// What the server saw and held of a judge whose answers are cut, with these limits of its own and of the debate.
+async fn cut_with_room(most: Option<u32>, caps: Caps, act: impl Fn(usize) -> Behaviour + Send + Sync + 'static) -> (Vec<Value>, Vec<u64>) {
+    let server = ModelServer::start(move |number, _: &Seen| act(number)).await.expect("a port");
+    let desk = desk([("p".to_owned(), priced(server.base_url()))].into());
+    let judge = Agent { max_tokens: most, ..judge("risk", "p:m") };
+    let (_, records) = run(&desk, start(vec![judge], Limits { caps, ..THREE_TRIES() })).await;
+    let started = records.iter().filter_map(|record| match record.event() {
+        Ok(Some(Event::TurnStarted(started))) => Some(started.held.unwrap_or_default().tokens),
+        _ => None,
+    });
+    (server.seen().iter().map(|seen| seen.json()["max_tokens"].clone()).collect(), started.collect())
+}
+
+#[tokio::test]
+async fn a_cut_answer_gets_more_room_where_the_limit_was_ours_and_the_budget_has_it() {
+    let cut = |_: usize| at_the_limit(&GOOD[..20]);
+    let tokens = |tokens: u64| Caps { tokens: Some(tokens), ..Caps::default() };
+    assert_eq!(cut_with_room(None, Caps::default(), cut).await.0, [Value::Null, Value::Null], "a limit of the provider's own");
+    assert_eq!(cut_with_room(Some(300), Caps::default(), cut).await.0, [json!(300), json!(600)]);
+    let prose = |_: usize| Behaviour::Say("I would go for A.".to_owned());
+    assert_eq!(cut_with_room(Some(300), Caps::default(), prose).await.0, [json!(300), json!(300)], "what was not cut needs no room");
+
+    let (sent, held) = cut_with_room(Some(9000), tokens(1_000_000), cut).await;
+    assert_eq!(sent, [json!(9000), json!(18_000)]);
+    assert!(held[1] >= held[0] + 9000, "what it may use more is held too: {held:?}");
+    // The server counts 120 tokens for the first answer: what is left has no room for twice as much.
+    let (sent, _) = cut_with_room(Some(9000), tokens(held[0] + 2000), cut).await;
+    assert_eq!(sent, [json!(9000), json!(9000)], "a cap is a cap");
+    // More than a model can write is refused, and nothing of it is paid.
+    let (sent, _) = cut_with_room(Some(9000), Caps::default(), |n| if n == 1 { failing(400, &[]) } else { at_the_limit("{") }).await;
+    assert_eq!(sent, [json!(9000), json!(18_000), json!(9000)]);
+}
+
+/// How far a server gets with its answer before it resets the connection, and how often it is asked: what may have been billed, twice.
+#[tokio::test]
+async fn a_connection_that_is_reset_within_an_answer_is_asked_once_more() {
+    const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n";
+    let half = [HEAD, &completion(GOOD)[..40]].concat();
+    let rows = [("before it", String::new(), 3, FaultKind::Network), ("after its head", HEAD.to_owned(), 2, FaultKind::Incomplete)];
+    for (name, answer, requests, kind) in rows.into_iter().chain([("in its middle", half, 2, FaultKind::Incomplete)]) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+        let base_url = format!("http://{}/v1", listener.local_addr().expect("an address"));
+        let server = tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let _ = read_request(&mut stream).await;
+                let _ = stream.write_all(answer.as_bytes()).await;
+                stream.set_zero_linger().expect("a socket that can be reset");
+            }
+        });
+        let desk = desk([("p".to_owned(), provider(base_url))].into());
+        let (outcome, records) = run(&desk, start(vec![judge("risk", "p:m")], THREE_TRIES())).await;
+        assert_eq!(outcome.degraded.first().map(|absence| absence.reason), Some(kind), "{name}: {:?}", outcome.degraded);
+        assert_eq!(attempts(&records), requests, "{name}: {:?}", outcome.degraded);
+        server.abort();
+    }
+}
+
+/// Reads a request with its body, so that nothing unread is what resets the connection.
+pub async fn read_request(stream: &mut TcpStream) -> std::io::Result<()> {
+    let mut read = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&read).to_ascii_lowercase();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
+            if body.len() >= length.unwrap_or(0) {
+                return Ok(());
+            }
+        }
+        if stream.read_buf(&mut read).await? == 0 {
+            return Ok(());
+        }
     }
 }
 

@@ -1,6 +1,9 @@
 //! One suite for every wire format, against a server that is as strict as the vendors.
 
-use crate::asking::{Asking, SCHEMA};
+use crate::{
+    asking::{Asking, SCHEMA},
+    sweep::read_request,
+};
 use rebut_engine::{
     agent::Effort,
     model::{Answer, Deltas, Fault, FaultKind, Finish, Model, Price, Usage},
@@ -18,6 +21,7 @@ use std::{
     sync::{Arc, OnceLock},
     time::Duration,
 };
+use tokio::{io::AsyncWriteExt, net::TcpListener};
 
 pub const KEY: &str = "key-0123456789abcdef";
 
@@ -134,6 +138,65 @@ pub async fn once(
         assert!(!text.contains(KEY), "{:?}: {text}", row.wire);
     }
     Tried { result, shown, seen: seen.clone() }
+}
+
+/// Where every answer waited for its provider to let go of the connection, even a fifth of a second each, this would take too long.
+#[tokio::test]
+async fn an_answer_is_there_at_its_end_whoever_keeps_the_connection() {
+    for row in ROWS {
+        let server = ModelServer::start(|_, _| Behaviour::Kept("whole".to_owned())).await.expect("a server");
+        let model = model(endpoint(row, server.base_url()));
+        let asking = Asking { deltas: Deltas::with_capacity(256), ..Asking::new() };
+        let all = async {
+            for _ in 0..100 {
+                let answer = asking.ask(&model).await.unwrap_or_else(|fault| panic!("{:?}: {fault}", row.wire));
+                assert_eq!((answer.text.as_str(), answer.finish), ("whole", Finish::Complete), "{:?}", row.wire);
+                assert_eq!(answer.usage.map(|usage| usage.output), Some(20), "{:?}: counts before the end are kept", row.wire);
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(15), all).await.unwrap_or_else(|_| panic!("{:?} waits for the connection", row.wire));
+    }
+}
+
+/// Who says that the answer has ended, but neither how much it used nor that nothing more comes, is not waited for until it falls silent.
+#[tokio::test]
+async fn an_answer_without_counts_and_mark_is_there_soon_after_its_end() {
+    let rows = [
+        (0, r#"{"choices":[{"delta":{"content":"whole"},"finish_reason":"stop"}]}"#),
+        (3, r#"{"candidates":[{"content":{"parts":[{"text":"whole"}]},"finishReason":"STOP"}]}"#),
+    ];
+    for (row, event) in rows {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+        let base_url = format!("http://{}/v1", listener.local_addr().expect("an address"));
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            read_request(&mut stream).await.expect("a request");
+            let answer = format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: {event}\n\n");
+            stream.write_all(answer.as_bytes()).await.expect("a client that listens");
+            std::future::pending::<()>().await;
+        });
+        let model = model(endpoint(&ROWS[row], base_url));
+        let asking = Asking { deltas: Deltas::with_capacity(256), ..Asking::new() };
+        let answer = tokio::time::timeout(Duration::from_secs(30), asking.ask(&model)).await;
+        let answer = answer.unwrap_or_else(|_| panic!("{:?} waits for silence", ROWS[row].wire)).expect("an answer");
+        assert_eq!((answer.text.as_str(), answer.finish, answer.usage), ("whole", Finish::Complete, None), "{:?}", ROWS[row].wire);
+        server.abort();
+    }
+}
+
+#[tokio::test]
+async fn a_limit_is_ours_where_we_send_one() {
+    for row in ROWS {
+        let is_required = row.wire == WireKind::Anthropic;
+        let mut at = endpoint(row, "http://127.0.0.1:1/v1".to_owned());
+        at.manner.effort = EffortForm::Budget;
+        let (model, mut agent) = (model(at), Asking::new().agent);
+        assert_eq!(model.answer_limit(&agent), is_required.then_some(4096), "{:?}", row.wire);
+        agent.effort = Some(Effort::Low);
+        assert_eq!(model.answer_limit(&agent), is_required.then_some(4096 + 2048), "{:?}: thinking comes on top", row.wire);
+        agent.max_tokens = Some(300);
+        assert_eq!(model.answer_limit(&agent), Some(300), "{:?}", row.wire);
+    }
 }
 
 #[tokio::test]

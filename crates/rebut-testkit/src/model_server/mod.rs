@@ -67,6 +67,8 @@ pub enum Behaviour {
     Cut(String),
     /// A stream that breaks off with an error event.
     Late(String),
+    /// A whole stream with its end, on a connection that stays open.
+    Kept(String),
     /// A stream that stops coming, on a connection that stays open.
     Stall(String),
     /// The same with keep-alive pings for ever.
@@ -223,6 +225,10 @@ async fn respond(vendor: &'static Vendor, behaviour: Behaviour, seen: &Seen) -> 
         Behaviour::Late(text) => {
             let late = events(vendor, &text, seen).concat() + &(vendor.late_error)();
             send(200, &[("content-type", EVENTS)], late)
+        }
+        Behaviour::Kept(text) => {
+            let parts = (vendor.events)(&Said::text(text), &seen.json());
+            endless([parts.beginning, parts.end].concat(), stream::pending())
         }
         Behaviour::Stall(text) => endless(events(vendor, &text, seen), stream::pending()),
         Behaviour::Ping(text) => {

@@ -1,11 +1,11 @@
 //! Anthropic's messages. What stays the same over a debate is marked for its cache.
 
 use super::{
-    Ask, End, Ending, Outcome, Unread, Wire,
+    Ask, End, Ending, Outcome, Unread, Wire, budget_of,
     tokens::{Count, or_default},
     writing::{push, push_number, push_schema, push_string},
 };
-use crate::http::endpoint::{EffortForm, Structured};
+use crate::http::endpoint::{EffortForm, Manner, Structured};
 use rebut_engine::agent::Effort;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -20,6 +20,7 @@ pub(super) const WIRE: Wire = Wire {
     models_query: Some("limit=1000"),
     start,
     body,
+    usual_limit: |manner, effort| Some(usual_limit(manner, effort)),
     left_out,
     read,
     event,
@@ -69,9 +70,14 @@ fn body(ask: &Ask<'_>, body: &mut Vec<u8>) {
 
 /// The most tokens, thinking included, and how many of them are for thinking.
 fn limits(ask: &Ask<'_>) -> (u32, Option<u32>) {
-    let budget = budget(ask).ok().flatten();
-    let most = ask.request.agent.max_tokens;
-    (most.unwrap_or_else(|| ask.manner.max_tokens.saturating_add(budget.unwrap_or(0))), budget)
+    let agent = ask.request.agent;
+    (agent.max_tokens.unwrap_or_else(|| usual_limit(ask.manner, agent.effort)), budget(ask).ok().flatten())
+}
+
+/// The most tokens where the agent has no limit: this wire wants one.
+fn usual_limit(manner: &Manner, effort: Option<Effort>) -> u32 {
+    let thinks = manner.effort == EffortForm::Budget && manner.structured != Structured::Tool;
+    manner.max_tokens.saturating_add(effort.filter(|_| thinks).map_or(0, budget_of))
 }
 
 /// How many tokens are for thinking, or why none are although the agent has an effort.

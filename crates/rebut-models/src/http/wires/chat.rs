@@ -3,6 +3,7 @@
 use super::{
     Ask, End, Ending, Outcome, Unread, Wire, by_word_only,
     content::Content,
+    no_limit,
     tokens::{Count, or_default},
     writing::{push, push_number, push_schema, push_string},
 };
@@ -22,6 +23,7 @@ pub(super) const WIRE: Wire = Wire {
     models_query: None,
     start,
     body,
+    usual_limit: no_limit,
     left_out: by_word_only,
     read: |json, outcome| {
         let completion = Completion::parse(json)?;

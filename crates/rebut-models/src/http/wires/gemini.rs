@@ -1,7 +1,7 @@
 //! Google's `generateContent`.
 
 use super::{
-    Ask, End, Ending, Outcome, Unread, Wire,
+    Ask, End, Ending, Outcome, Unread, Wire, no_limit,
     tokens::{Count, or_default},
     writing::{push, push_number, push_schema, push_string},
 };
@@ -23,6 +23,7 @@ pub(super) const WIRE: Wire = Wire {
     models_query: Some("pageSize=1000"),
     start: |_| br#"{"#.to_vec(),
     body,
+    usual_limit: no_limit,
     left_out: |_| None,
     read: |json, outcome| {
         let content = Generated::parse(json)?;
@@ -37,7 +38,7 @@ pub(super) const WIRE: Wire = Wire {
         })
     },
     event: |json, outcome| Generated::parse(json)?.add_to(outcome),
-    ending: Ending::Body,
+    ending: Ending::Counts,
 };
 
 fn body(ask: &Ask<'_>, body: &mut Vec<u8>) {
@@ -140,6 +141,7 @@ impl<'a> Generated<'a> {
             return Err(Unread::error(error.get()));
         }
         outcome.model = self.model_version.or(outcome.model.take());
+        outcome.is_counted = self.usage_metadata.is_some();
         if let Some(usage) = self.usage_metadata {
             outcome.usage = serde_json::from_str::<TokenCounts>(usage.get()).ok().map(Usage::from);
         }

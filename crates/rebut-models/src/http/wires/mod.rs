@@ -39,6 +39,8 @@ pub(crate) struct Wire {
     pub start: fn(&str) -> Vec<u8>,
     /// Writes the rest of the body.
     pub body: fn(&Ask<'_>, &mut Vec<u8>),
+    /// The limit of an answer's tokens that is sent although the agent has none, with thinking in this effort.
+    pub usual_limit: fn(&Manner, Option<Effort>) -> Option<u32>,
     /// Which setting of an agent cannot be said on it, or not together with others, and why.
     pub left_out: fn(&Ask<'_>) -> Option<&'static str>,
     /// Reads a whole answer. `false` when it is none.
@@ -56,8 +58,8 @@ pub(crate) enum Ending {
     Data(&'static str),
     /// With the event that ends the answer.
     LastEvent,
-    /// With the body; counts may still come.
-    Body,
+    /// With the event that ends the answer if it holds the counts too, else with the body.
+    Counts,
 }
 
 /// Every wire.
@@ -124,14 +126,23 @@ impl Ask<'_> {
 
     /// How hard to think as a number of tokens.
     fn thinking_budget(&self) -> Option<u32> {
-        let budget = |effort| match effort {
-            Effort::Minimal => 1024,
-            Effort::Low => 2048,
-            Effort::Medium => 8192,
-            Effort::High => 16_384,
-        };
-        self.effort(EffortForm::Budget).map(budget)
+        self.effort(EffortForm::Budget).map(budget_of)
     }
+}
+
+/// An effort as a number of tokens.
+fn budget_of(effort: Effort) -> u32 {
+    match effort {
+        Effort::Minimal => 1024,
+        Effort::Low => 2048,
+        Effort::Medium => 8192,
+        Effort::High => 16_384,
+    }
+}
+
+/// For wires that send no limit of their own.
+fn no_limit(_: &Manner, _: Option<Effort>) -> Option<u32> {
+    None
 }
 
 /// For wires that know effort as a word.
@@ -152,6 +163,8 @@ pub(crate) struct Outcome {
     pub beside: bool,
     /// Whether the reply is what a tool is called with.
     pub by_tool: bool,
+    /// Whether the counts came with the end, on a wire where they may come later.
+    pub is_counted: bool,
 }
 
 impl Outcome {

@@ -1,7 +1,7 @@
 //! OpenAI's responses, which some of its models insist on. Nothing is stored at the provider.
 
 use super::{
-    Ask, End, Ending, Outcome, Unread, Wire, by_word_only,
+    Ask, End, Ending, Outcome, Unread, Wire, by_word_only, no_limit,
     tokens::{Count, or_default},
     writing::{push, push_number, push_schema, push_string},
 };
@@ -20,6 +20,7 @@ pub(super) const WIRE: Wire = Wire {
     models_query: None,
     start,
     body,
+    usual_limit: no_limit,
     left_out: by_word_only,
     read: |json, outcome| {
         let response: Response<'_> = serde_json::from_str(json).map_err(|_| Unread::Foreign)?;
