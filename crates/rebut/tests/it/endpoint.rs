@@ -1,7 +1,10 @@
 //! An OpenAI-compatible endpoint from the configuration: usage and prices are shown, and its key is nowhere.
 
 use crate::rebut::{Rebut, recommends};
-use rebut_testkit::openai_server::{Behaviour, OpenAiServer};
+use rebut_testkit::{
+    model_server::{Ending, Said, Seen},
+    openai_server::{Behaviour, OpenAiServer},
+};
 
 const KEY: &str = "sk-canary-7Zq3Xv9LmT1";
 const ASK: &[&str] = &["decide", "Offline support?", "-O", "A=Online only", "-O", "B=Full offline", "-m", "mine:small"];
@@ -35,6 +38,56 @@ async fn an_endpoint_from_the_configuration_answers_and_is_priced() {
     let refused = keyless.run(ASK);
     assert_eq!(refused.code, 4, "{}", refused.stderr);
     assert!(refused.stderr.contains("set the variable MY_KEY"), "{}", refused.stderr);
+}
+
+/// A vote for `AB`, and how it looks when it is cut within that name: as one for `A`, for which nobody voted.
+const FOR_BOTH: &str = r#"{"confidence": 0.9, "summary": "Both.", "claims": ["Each helps."], "flips_if": "one did not", "option": "AB"}"#;
+const FOR_A: &str = FOR_BOTH.split_at(FOR_BOTH.len() - 3).0;
+
+fn at_the_limit() -> Behaviour {
+    Behaviour::Give(Said { ending: Ending::Length, ..Said::text(FOR_A) })
+}
+
+fn is_clarification(seen: &Seen) -> bool {
+    seen.body.contains("It was cut off")
+}
+
+/// How a server answers, the exit code and the outcome, requests, and who is missing for which reason.
+type Cut = (&'static str, fn(&Seen) -> Behaviour, i32, &'static str, usize, &'static [(&'static str, &'static str)]);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_that_were_cut_count_for_nobody() {
+    const ALL_INVALID: &[(&str, &str)] = &[("effort", "invalid_reply"), ("risk", "invalid_reply"), ("value", "invalid_reply")];
+    const ALL_BROKEN: &[(&str, &str)] = &[("effort", "incomplete"), ("risk", "incomplete"), ("value", "incomplete")];
+    let rows: &[Cut] = &[
+        ("at their limit", |_| at_the_limit(), 1, "no_quorum", 6, ALL_INVALID),
+        ("said to be complete", |_| Behaviour::Say(FOR_A.to_owned()), 1, "no_quorum", 6, ALL_INVALID),
+        ("streams without an end", |_| Behaviour::Cut(FOR_BOTH.to_owned()), 1, "no_quorum", 6, ALL_BROKEN),
+        ("once", |seen| if is_clarification(seen) { Behaviour::Say(FOR_BOTH.to_owned()) } else { at_the_limit() }, 0, "consensus", 6, &[]),
+        (
+            "one of three",
+            |seen| if seen.body.contains("sceptical") { at_the_limit() } else { Behaviour::Say(FOR_BOTH.to_owned()) },
+            0,
+            "consensus",
+            4,
+            &[("risk", "invalid_reply")],
+        ),
+    ];
+    for (name, act, code, outcome, requests, missing) in rows {
+        let server = OpenAiServer::start(move |_, seen| act(seen)).await.expect("a server");
+        let rebut = configured(&server);
+        let json = rebut.json(*code, &["decide", "Which?", "-O", "A=The old plan", "-O", "AB=Both plans", "-m", "mine:small", "--json"]);
+        assert_eq!(json["outcome"], *outcome, "{name}: {json:#}");
+        assert_eq!(server.seen().len(), *requests, "{name}: {json:#}");
+        let word = |absence: &serde_json::Value, field: &str| absence[field].as_str().unwrap_or_default().to_owned();
+        let degraded = json["degraded"].as_array().expect("a list").iter();
+        let mut degraded: Vec<(String, String)> = degraded.map(|absence| (word(absence, "agent"), word(absence, "reason"))).collect();
+        degraded.sort();
+        let missing: Vec<(String, String)> = missing.iter().map(|(agent, reason)| ((*agent).to_owned(), (*reason).to_owned())).collect();
+        assert_eq!(degraded, missing, "{name}: {json:#}");
+        let chosen = json["result"]["recommended_option"].as_str();
+        assert_eq!(chosen, (*outcome == "consensus").then_some("AB"), "{name}: {json:#}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
