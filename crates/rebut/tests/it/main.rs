@@ -17,6 +17,8 @@ mod examples;
 mod following;
 mod gates;
 mod git;
+#[cfg(target_os = "linux")]
+mod hanging_up;
 mod hook;
 mod hostile;
 #[cfg(target_os = "linux")]
@@ -53,6 +55,8 @@ mod solve;
 mod solve_killed;
 #[cfg(target_os = "linux")]
 mod stress;
+#[cfg(target_os = "linux")]
+mod synced;
 mod telemetry;
 mod there;
 mod typed;
