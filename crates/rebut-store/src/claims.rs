@@ -85,7 +85,7 @@ pub(crate) fn running(connection: &Connection) -> rusqlite::Result<Vec<(String, 
 /// Every debate that is recorded as running and claimed by this runner, the oldest first.
 pub(crate) fn held(connection: &Connection, runner: &str) -> rusqlite::Result<Vec<String>> {
     let mut statement = connection.prepare_cached(
-        "SELECT id FROM debate_sessions JOIN claims ON debate_id = unhex(replace(id, '-', ''))
+        "SELECT id FROM debate_sessions JOIN claims ON claims.debate_id = unhex(replace(id, '-', ''))
          WHERE status = ?1 AND runner = ?2 ORDER BY created_at, id",
     )?;
     let rows = statement.query_map([Status::Running.as_str(), runner], |row| row.get(0))?;

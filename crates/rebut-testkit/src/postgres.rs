@@ -2,11 +2,11 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
     net::TcpListener,
     os::unix::{fs::chown, process::CommandExt},
     path::{Path, PathBuf},
-    process::{Child, ChildStderr, Command, Output, Stdio},
+    process::{Child, ChildStderr, ChildStdin, Command, Output, Stdio},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -147,12 +147,28 @@ impl Cluster {
 
     /// What a stranger is told who asks a database (its URL or name) for one value. Anything that fails, fails the test.
     pub fn ask(&self, database: &str, sql: &str) -> String {
-        let name = database.rsplit('/').next().and_then(|name| name.split('?').next()).unwrap_or(database);
-        let mut psql = Command::new(self.programs.join("psql"));
-        psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", name, "-c", sql, "-h"]);
-        let output = psql.arg(self.folder.path()).args(["-p", &self.port.unwrap_or(5432).to_string()]).output().expect("psql starts");
+        let output = self.psql(database).args(["-c", sql]).output().expect("psql starts");
         assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("UTF-8").trim_end().to_owned()
+    }
+
+    fn psql(&self, database: &str) -> Command {
+        let name = database.rsplit('/').next().and_then(|name| name.split('?').next()).unwrap_or(database);
+        let mut psql = Command::new(self.programs.join("psql"));
+        psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", name, "-h"]);
+        psql.arg(self.folder.path()).args(["-p", &self.port.unwrap_or(5432).to_string()]);
+        psql
+    }
+
+    /// Does something in a transaction that stays open, as whoever holds a lock does.
+    pub fn hold(&self, database: &str, sql: &str) -> Held {
+        let mut psql = self.psql(database);
+        let mut psql = psql.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("psql starts");
+        let mut says = psql.stdin.take().expect("piped");
+        writeln!(says, "BEGIN;\n{sql};\n\\echo held").expect("it reads");
+        let mut heard = BufReader::new(psql.stdout.take().expect("piped")).lines();
+        assert!(heard.any(|line| line.is_ok_and(|line| line == "held")), "{sql} does not succeed");
+        Held { psql, says }
     }
 
     /// Ends the server at once, as a crash would.
@@ -198,6 +214,22 @@ impl Cluster {
             command.uid(owner.user).gid(owner.group);
         }
         command
+    }
+}
+
+/// A transaction that is open.
+pub struct Held {
+    psql: Child,
+    says: ChildStdin,
+}
+
+impl Held {
+    /// Ends it.
+    pub fn release(self) {
+        let Self { mut psql, mut says } = self;
+        writeln!(says, "COMMIT;").expect("it reads");
+        drop(says);
+        assert!(psql.wait().expect("its end").success());
     }
 }
 

@@ -21,6 +21,8 @@ mod examples;
 mod following;
 mod gates;
 mod git;
+#[cfg(target_os = "linux")]
+mod hanging_up;
 mod hook;
 mod hostile;
 #[cfg(target_os = "linux")]
@@ -59,6 +61,8 @@ mod solve;
 mod solve_killed;
 #[cfg(target_os = "linux")]
 mod stress;
+#[cfg(target_os = "linux")]
+mod synced;
 mod telemetry;
 mod there;
 mod typed;
