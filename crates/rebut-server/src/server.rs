@@ -140,7 +140,7 @@ pub struct Shared {
     pub changes: Arc<Changes>,
     /// Told when somebody ends a visit here.
     pub left: watch::Sender<()>,
-    /// Whether its database answers.
+    /// Whether its database can be read and written.
     pub ready: Readiness,
     /// Whether it stops.
     pub stopping: watch::Receiver<bool>,

@@ -74,7 +74,8 @@ impl SqliteStore {
             }
         }
         // A log that somebody left has to be worked in, and an older schema brought forward: elsewhere.
-        let copying = |error: io::Error| StoreError::NoPlace { path: path.display().to_string(), why: format!("copying it to read it: {error}") };
+        let copying =
+            |error: io::Error| StoreError::NoPlace { path: path.display().to_string(), why: format!("copying it to read it: {error}") };
         let copy = tempfile::tempdir().map_err(copying)?;
         let to = copy.path().join("rebut.db");
         // Not with its permissions, which may forbid to write it.

@@ -462,7 +462,9 @@ impl Access {
 fn uncommitted(error: &rusqlite::Error) -> Trouble {
     let doing = "committing to the database";
     match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull | ErrorCode::ConstraintViolation | ErrorCode::DatabaseBusy) => Trouble::Unfinished(unwritten(doing, error)),
+        Some(ErrorCode::DiskFull | ErrorCode::ConstraintViolation | ErrorCode::DatabaseBusy) => {
+            Trouble::Unfinished(unwritten(doing, error))
+        }
         _ => Trouble::Uncertain(StoreError::Unavailable(format!("{doing}: {error}"))),
     }
 }

@@ -133,7 +133,8 @@ async fn a_file_that_was_taken_away_is_neither_written_nor_read() {
         harm(&path);
         let before = fs::read(&path).ok();
         let second = next(debate, &first.records, 1);
-        for answer in [store.append(second.clone()).await, store.check_writable().await, store.append(next(DebateId::new(), &[], 0)).await] {
+        for answer in [store.append(second.clone()).await, store.check_writable().await, store.append(next(DebateId::new(), &[], 0)).await]
+        {
             assert_eq!(answer, Err(StoreError::Replaced(format!("{}{end}", path.display()))), "{what}");
         }
         let read = store.load(debate, 0).await;

@@ -4,7 +4,7 @@ use crate::{ask, database, journal, open};
 use rebut_engine::{
     DebateId,
     outbox::Outbox,
-    store::{Append, Durability, Filter, Status, Store, StoreError},
+    store::{Append, Claim, Durability, Filter, Status, Store, StoreError},
     visits::Visits,
 };
 use rebut_store::SqliteStore;
@@ -64,7 +64,6 @@ fn what_is_no_database_is_refused() {
 #[cfg(unix)]
 #[tokio::test]
 async fn only_the_owner_can_read() {
-    use rebut_engine::store::Claim;
     use std::os::unix::fs::PermissionsExt;
     let (folder, _) = database();
     let path = folder.path().join("a/b/rebut.db");
@@ -127,6 +126,51 @@ async fn a_torn_log_holds_a_beginning_of_the_journal() {
         let kept = check_torn(&torn, debate, &written).await;
         let acknowledged = safe.iter().rfind(|(length, _)| *length <= cut as u64).expect("the first fits").1;
         assert!(kept >= acknowledged, "cut at {cut}: {acknowledged} were safe, {kept} are left");
+    }
+}
+
+/// Debates that begin while another is written: after a power cut at any place of the log a start is there whole, with its session, or
+/// nothing of it is; those that were acknowledged as safe are there.
+#[tokio::test]
+async fn a_torn_log_holds_starts_whole_or_not_at_all() {
+    let (folder, path) = database();
+    let log = folder.path().join("rebut.db-wal");
+    let store = open(&path);
+    let (old, mut written) = (DebateId::new(), Vec::new());
+    // Each start, and how long the log was when it was safe.
+    let mut starts = Vec::new();
+    for round in 0..10 {
+        let records = more_records(old, &written, 1, &"text ".repeat(40 * round));
+        store.append(append_of(old, &records)).await.expect("append");
+        written.extend(records);
+        let debate = DebateId::new();
+        let start = Append {
+            session: Some(Box::new(session_of(debate, "2026", Status::Running))),
+            durability: Durability::Power,
+            claim: Claim::Take,
+            ..append_of(debate, &more_records(debate, &[], 1 + round % 2, &"asked ".repeat(100 * round)))
+        };
+        store.append(start.clone()).await.expect("a start");
+        starts.push((start, fs::metadata(&log).expect("a log").len()));
+    }
+    let (database, bytes) = (fs::read(&path).expect("bytes"), fs::read(&log).expect("bytes"));
+    for cut in (0..=bytes.len()).step_by(bytes.len() / 60) {
+        let torn = folder.path().join(format!("cut-{cut}.db"));
+        fs::write(&torn, &database).expect("a copy");
+        fs::write(folder.path().join(format!("cut-{cut}.db-wal")), &bytes[..cut]).expect("a copy");
+        let after = open(&torn);
+        let sessions = after.sessions(&Filter::default()).await.expect("sessions");
+        let found = journal(&after, old).await;
+        assert_eq!(found, written[..found.len()], "cut at {cut}");
+        for (start, safe) in &starts {
+            let found = journal(&after, start.debate).await;
+            let is_there = !found.is_empty();
+            assert!(is_there || *safe > cut as u64, "cut at {cut}: a start that was safe at {safe} is gone");
+            assert_eq!(found, if is_there { start.records.clone() } else { Vec::new() }, "cut at {cut}");
+            assert_eq!(sessions.iter().any(|session| session.id == start.debate), is_there, "cut at {cut}: its row");
+            let take = Append { claim: Claim::Take, ..Append::new(start.debate, found.len() as u64) };
+            after.append(take).await.unwrap_or_else(|error| panic!("cut at {cut}: whoever ran it is gone with the power: {error}"));
+        }
     }
 }
 

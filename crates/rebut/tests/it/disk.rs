@@ -192,8 +192,7 @@ fn a_database_that_is_taken_away_under_a_server_is_refused() {
 
 /// What only reads works; what would write says why it does not.
 fn check_reading(rebut: &Rebut, id: &str, what: &str, run: &dyn Fn(&[&str]) -> Output) {
-    let reads: [&[&str]; 6] =
-        [&["ls"], &["ls", "--json"], &["show", id], &["audit", "verify", id], &["export", id], &["replay", id]];
+    let reads: [&[&str]; 6] = [&["ls"], &["ls", "--json"], &["show", id], &["audit", "verify", id], &["export", id], &["replay", id]];
     for args in reads {
         let output = run(args);
         assert_eq!(output.code, 0, "{what}: {args:?}: {}{}", output.stdout, output.stderr);
