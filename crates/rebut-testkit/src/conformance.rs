@@ -443,23 +443,25 @@ async fn takes_and_gives_up(store: Arc<dyn Store>) {
 
 async fn says_what_is_claimed_here(store: Arc<dyn Store>) {
     let debates: Vec<DebateId> = (0..4).map(|_| DebateId::new()).collect();
+    let mut ends = Vec::new();
     let times = ["04", "02", "03", "01"].map(|second| format!("2026-01-02T03:04:{second}.000Z"));
     let states = [(Claim::Take, Status::Running), (Claim::Take, Status::Running), (Claim::Keep, Status::Running), (Claim::Take, Status::Paused)];
     for ((debate, at), (claim, status)) in debates.iter().zip(&times).zip(states) {
         let session = Some(Box::new(session_of(*debate, at, status)));
         let records = more_records(*debate, &[], 1, "begun");
         store.append(Append { claim, session, ..append_of(*debate, &records) }).await.expect("append");
+        ends.push(records[0].hash);
     }
     assert_eq!(store.held_here().await, Ok(vec![debates[1], debates[0]]), "running and claimed, the oldest first");
-    store.append(Append { claim: Claim::Release, ..Append::new(debates[1], 1) }).await.expect("given up");
+    store.append(Append { claim: Claim::Release, ..Append::new(debates[1], 1, ends[1]) }).await.expect("given up");
     assert_eq!(store.held_here().await, Ok(vec![debates[0]]));
     assert_eq!(store.abandoned(9).await, Ok(vec![debates[1], debates[2]]));
 }
 
 async fn keeps_why_nobody_runs_it(store: Arc<dyn Store>) {
     let (debate, other) = (DebateId::new(), DebateId::new());
-    let taken = |after: u64, claim: Claim| Append { claim, ..Append::new(debate, after) };
     let records = more_records(debate, &[], 1, "begun");
+    let taken = |after: u64, claim: Claim| Append { claim, ..Append::new(debate, after, records[0].hash) };
     let session = Some(Box::new(session_of(debate, "2026-01-02T03:04:05.000Z", Status::Running)));
     store.append(Append { claim: Claim::Take, session, ..append_of(debate, &records) }).await.expect("append");
     assert_eq!(store.given_up(&[debate, other]).await, Ok(Vec::new()));

@@ -32,7 +32,7 @@ pub async fn insights(call: Call) -> Result<Response, Problem> {
     if !(1..=3650).contains(&days) {
         return Err(Problem::bad_request("`days` is 1 to 3650"));
     }
-    let since = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(24 * i64::from(days));
+    let since = call.server.desk.now() - jiff::SignedDuration::from_hours(24 * i64::from(days));
     let format = Some(review::FORMAT.name.to_owned());
     let filter = Filter { format, by: Some(call.key()?.owner.clone()), ..Filter::default() };
     let mut sessions = call.server.desk.sessions(&filter).await?;

@@ -240,7 +240,11 @@ pub async fn rm(global: &GlobalArgs, args: RmArgs) -> Result<u8, CliError> {
 
 /// Every ended debate that began more than so many days ago.
 pub async fn ended_before(debates: &Debates, days: u32) -> Result<Vec<DebateId>, CliError> {
-    let limit = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(24 * i64::from(days));
+    let now = match debates {
+        Debates::Here(desk) => desk.now(),
+        Debates::There(_) => jiff::Timestamp::now(),
+    };
+    let limit = now - jiff::SignedDuration::from_hours(24 * i64::from(days));
     let limit = format!("{limit:.3}");
     let ended = debates.sessions(&Filter::default()).await?.into_iter().filter(|session| !session.status.is_open());
     Ok(ended.filter(|session| session.created_at < limit).map(|session| session.id).collect())

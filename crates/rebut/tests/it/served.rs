@@ -104,7 +104,9 @@ impl Served {
         stream.write_all(head.as_bytes()).expect("it reads");
         let lines = BufReader::new(stream).lines().map_while(Result::ok);
         let mut events = lines.filter_map(|line| serde_json::from_str::<Value>(line.strip_prefix("data:")?.trim()).ok());
-        events.find(|event| fits(event)).unwrap_or_else(|| panic!("the awaited event of {id} comes before the end of the stream"))
+        events
+            .find(|event| fits(event))
+            .unwrap_or_else(|| panic!("the stream of {id} ended without the awaited event: {:?}", self.events(id)))
     }
 
     /// The number of its process.
