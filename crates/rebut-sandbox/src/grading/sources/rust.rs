@@ -112,8 +112,22 @@ impl Layout<'_> {
     }
 }
 
-/// Words of tests that start threads or count what the process allocates: the code must be in it then.
-const TOGETHER: &[&str] = &["thread", "global_allocator", "GlobalAlloc"];
+/// Words of tests that start threads, count what the process allocates, look at its files, or ask of which type something is that crosses as
+/// its text: the code must be in it then.
+const TOGETHER: &[&str] = &[
+    "thread",
+    "global_allocator",
+    "GlobalAlloc",
+    "fs",
+    "File",
+    "temp_dir",
+    "set_var",
+    "set_current_dir",
+    "set_hook",
+    "capacity",
+    "ParseIntError",
+    "ParseFloatError",
+];
 
 /// Macros of the standard library that tests judge with.
 const JUDGING: &[&str] =

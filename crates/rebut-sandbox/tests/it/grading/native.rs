@@ -75,7 +75,8 @@ parts! {
     no_go_forgery_passes_2: forgeries("go", include_str!("data/go_forgeries.txt"), GO) 1, 4;
     no_go_forgery_passes_3: forgeries("go", include_str!("data/go_forgeries.txt"), GO) 2, 4;
     no_go_forgery_passes_4: forgeries("go", include_str!("data/go_forgeries.txt"), GO) 3, 4;
-    no_c_forgery_passes: forgeries("c", include_str!("data/c_forgeries.txt"), C) 0, 1;
+    no_c_forgery_passes_1: forgeries("c", include_str!("data/c_forgeries.txt"), C) 0, 2;
+    no_c_forgery_passes_2: forgeries("c", include_str!("data/c_forgeries.txt"), C) 1, 2;
     no_cpp_forgery_passes_1: forgeries("cpp", include_str!("data/cpp_forgeries.txt"), CPP) 0, 3;
     no_cpp_forgery_passes_2: forgeries("cpp", include_str!("data/cpp_forgeries.txt"), CPP) 1, 3;
     no_cpp_forgery_passes_3: forgeries("cpp", include_str!("data/cpp_forgeries.txt"), CPP) 2, 3;

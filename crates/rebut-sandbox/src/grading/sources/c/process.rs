@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 
 /// Words of tests that look at or prepare the process itself: its files, its random numbers, its time, its memory, its threads.
 const TOGETHER: &str = "errno freopen fopen fdopen tmpfile tmpnam mkstemp open creat dup dup2 pipe fork setenv putenv unsetenv chdir srand srand48 \
-    srandom setlocale open_memstream fmemopen setvbuf rdbuf ofstream ifstream fstream filesystem fesetround feenableexcept fetestexcept \
+    access stat lstat unlink mkdir rmdir opendir system popen getenv srandom setlocale open_memstream \
+    fmemopen setvbuf rdbuf ofstream ifstream fstream filesystem fesetround feenableexcept fetestexcept \
     malloc_hook __malloc_hook __free_hook mallinfo mallinfo2 malloc_stats malloc_info malloc_usable_size mtrace mcheck sbrk alarm signal \
     sigaction clock getrusage times getcpuclockid CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID setrlimit pthread_create thrd_create \
     thread jthread async";
