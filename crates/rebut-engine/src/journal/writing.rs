@@ -46,13 +46,7 @@ async fn write_at_last(store: Arc<dyn Store>, clock: Arc<dyn Clock>, append: App
 }
 
 /// The records after number `after`. The runner of the debate waits for a database that cannot be reached.
-async fn load(
-    store: &dyn Store,
-    clock: &dyn Clock,
-    debate: DebateId,
-    after: u64,
-    runs: bool,
-) -> Result<Vec<Record>, StoreError> {
+async fn load(store: &dyn Store, clock: &dyn Clock, debate: DebateId, after: u64, runs: bool) -> Result<Vec<Record>, StoreError> {
     let mut wait = FIRST_WAIT;
     loop {
         match store.load(debate, after).await {
@@ -66,13 +60,7 @@ async fn load(
 }
 
 /// The same, and where the journal ends.
-pub(super) async fn look(
-    store: &dyn Store,
-    clock: &dyn Clock,
-    debate: DebateId,
-    after: u64,
-    runs: bool,
-) -> Result<Picked, StoreError> {
+pub(super) async fn look(store: &dyn Store, clock: &dyn Clock, debate: DebateId, after: u64, runs: bool) -> Result<Picked, StoreError> {
     let mut wait = FIRST_WAIT;
     loop {
         match store.pick(debate, &Pick { after, ..Pick::default() }).await {

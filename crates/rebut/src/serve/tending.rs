@@ -88,7 +88,10 @@ impl Tending {
             Ok(Some(why)) => Err(CliError::usage(why)),
             Ok(None) => match self.desk.adopt(id).await {
                 // Another server was faster, or it ended meanwhile.
-                Err(DeskError::Halted(Halt::Store(StoreError::Held { .. }) | Halt::TakenOver | Halt::WentBack { .. }) | DeskError::WrongState(_)) => return,
+                Err(
+                    DeskError::Halted(Halt::Store(StoreError::Held { .. }) | Halt::TakenOver | Halt::WentBack { .. })
+                    | DeskError::WrongState(_),
+                ) => return,
                 Err(error) if error.is_away() => return self.log.complain("cannot go on yet", &[("why", &error.to_string())]),
                 resumed => resumed.map(drop).map_err(CliError::from),
             },
