@@ -1,9 +1,11 @@
 //! A debate's journal while it is open: appends in order, remembers what is recorded, and takes in what others append.
 
+mod entry;
 mod meeting;
 mod window;
 mod writing;
 
+pub use entry::Entry;
 pub use writing::Patience;
 
 use crate::{
@@ -15,11 +17,10 @@ use crate::{
     event::{Event, GateDecided, GateOpened, HumanAnswered, HumanCancelled, HumanNoted, Limits, Started, TurnCompleted, TurnFailed},
     model::Fault,
     outcome::Outcome,
-    projection::Projection,
     record::{Hash, Place, Record},
     running::RunCompleted,
     seal::Seal,
-    store::{Append, Claim, Durability, Session, Store, StoreError, TurnRow},
+    store::{Append, Claim, Durability, Session, Store, StoreError},
 };
 use std::{
     collections::{BTreeMap, HashMap},
@@ -89,47 +90,6 @@ struct Written {
 }
 
 type Writing = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
-
-/// One event to be appended.
-pub struct Entry {
-    /// Where it happened.
-    pub place: Place,
-    /// What happened.
-    pub event: Event,
-    /// The role of whoever replied: a reply makes a row of `debate_turns`.
-    pub role: Option<Arc<str>>,
-}
-
-impl Entry {
-    /// An event that makes no row.
-    pub fn new(place: Place, event: Event) -> Self {
-        Self { place, event, role: None }
-    }
-
-    /// Adds its record and rows to an append, behind the record of that hash. With the salt it was written with before it is the same record
-    /// again. Gives its hash.
-    fn add_to(&self, append: &mut Append, seq: u64, prev: Hash, now: &Arc<str>, salt: Option<[u8; 16]>) -> Hash {
-        let record = Record::salted(append.debate, seq, prev, now.clone(), self.place.clone(), &self.event, salt);
-        let hash = record.hash;
-        append.turns.extend(self.turn_row(seq, now));
-        append.projections.extend(Projection::of(seq, now, &self.place, &self.event));
-        append.records.push(record);
-        hash
-    }
-
-    fn turn_row(&self, seq: u64, now: &Arc<str>) -> Option<TurnRow> {
-        let (Some(role), Event::TurnCompleted(completed)) = (&self.role, &self.event) else { return None };
-        Some(TurnRow {
-            seq,
-            round: self.place.round.unwrap_or(0),
-            phase: self.place.phase.clone().unwrap_or_default(),
-            agent_id: self.place.agent.clone().unwrap_or_default(),
-            agent_role: role.clone(),
-            completed: completed.clone(),
-            created_at: now.clone(),
-        })
-    }
-}
 
 /// Makes a session row from the time of the append; again, where that has to be written again.
 pub type MakeSession = Box<dyn Fn(&str) -> Session + Send>;

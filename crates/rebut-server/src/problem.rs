@@ -168,9 +168,10 @@ impl From<DeskError> for Problem {
             DeskError::UnknownFormat(_) | DeskError::BadRequest(_) | DeskError::UnknownPrices(_) => Self::unprocessable(words),
             DeskError::Store(error) | DeskError::Halted(Halt::Store(error)) => error.into(),
             DeskError::Halted(Halt::TakenOver) => Self::unavailable("another node has just taken this debate over; ask again", 1),
-            DeskError::Halted(Halt::WentBack { .. }) => {
-                Self::unavailable("the database went back, and has not what was read of this debate before; read it again from its first event", 1)
-            }
+            DeskError::Halted(Halt::WentBack { .. }) => Self::unavailable(
+                "the database went back, and has not what was read of this debate before; read it again from its first event",
+                1,
+            ),
             DeskError::Halted(Halt::Paused) => Self::conflict(words),
             DeskError::Damaged { .. } | DeskError::Halted(_) => Self::internal(words),
         }

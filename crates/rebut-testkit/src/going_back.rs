@@ -144,7 +144,8 @@ impl Going<'_> {
         if self.is_cancelled {
             assert_eq!(count("human.cancelled"), 1, "{what}");
             let ended = records.last().and_then(|last| last.event().ok().flatten());
-            let is_cancelled = matches!(ended, Some(rebut_engine::event::Event::DebateCompleted(outcome)) if outcome.outcome == Ending::Cancelled);
+            let is_cancelled =
+                matches!(ended, Some(rebut_engine::event::Event::DebateCompleted(outcome)) if outcome.outcome == Ending::Cancelled);
             assert!(is_cancelled, "{what}: {records:?}");
         }
         assert_eq!(self.database.other.runner(id).await, Ok(None), "{what}: nobody runs it");

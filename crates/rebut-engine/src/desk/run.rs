@@ -569,7 +569,7 @@ pub(super) fn ending(debate: &Debate, result: Result<Outcome, Halt>) -> Result<O
         Err(Halt::Broken(problem)) => (Ending::Failed, problem),
         Err(halt @ (Halt::Paused | Halt::Crashed(_) | Halt::TakenOver | Halt::WentBack { .. } | Halt::TooLate(_) | Halt::Store(_))) => {
             return Err(halt);
-        },
+        }
     };
     Ok(with_voices(debate, Outcome::without_result(ending, summary, Vec::new())))
 }

@@ -264,8 +264,7 @@ impl Desk {
 
     /// Gives up a debate wherever its journal ends.
     pub(super) async fn release(&self, id: DebateId) -> Result<(), DeskError> {
-        let mut append =
-            Append { claim: Claim::Release, durability: Durability::Power, ..Append::new(id, 0, Hash::default()) };
+        let mut append = Append { claim: Claim::Release, durability: Durability::Power, ..Append::new(id, 0, Hash::default()) };
         loop {
             match self.inner.store.append(append.clone()).await {
                 Err(StoreError::Conflict { count, head, .. }) if (count, head) != (append.after, append.prev) => {

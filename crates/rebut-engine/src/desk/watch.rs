@@ -13,10 +13,10 @@ use crate::{
 use futures_util::{FutureExt, future::BoxFuture};
 use std::{
     any::Any,
-    time::Duration,
     collections::{HashMap, VecDeque},
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 use tokio::{sync::watch as channel, time::Instant};
 

@@ -294,7 +294,11 @@ mod tests {
             ("postgres://one,two/x", seconds(5), (seconds(10), seconds(10), 3)),
             ("postgres://one,two/x?connect_timeout=3", seconds(3), (seconds(10), seconds(10), 3)),
             ("postgres://db/x?connect_timeout=60", seconds(60), (seconds(10), seconds(10), 3)),
-            ("postgres://db/x?keepalives_idle=7200&keepalives_interval=4&keepalives_retries=9", seconds(10), (seconds(7200), seconds(4), 9)),
+            (
+                "postgres://db/x?keepalives_idle=7200&keepalives_interval=4&keepalives_retries=9",
+                seconds(10),
+                (seconds(7200), seconds(4), 9),
+            ),
         ];
         for (url, patience, keepalive) in rows {
             let address = Address::parse(url).expect(url);

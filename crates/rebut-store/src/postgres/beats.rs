@@ -69,6 +69,9 @@ mod tests {
     /// When a beat began, and which server answered, if one did.
     type Beat = (u64, Option<i64>);
 
+    /// What it is, the beats, now, and what is expected.
+    type Row<'a> = (&'a str, &'a [Beat], u64, (bool, bool));
+
     /// Beats at these seconds, by the server of that number, or failed; then whether a lease may be taken, and whether there are doubts.
     fn after(beats: &[Beat], now: u64) -> (bool, bool) {
         let (began, known) = (Instant::now(), Beats::default());
@@ -85,7 +88,7 @@ mod tests {
     #[test]
     fn who_was_heard_of_for_a_lease_may_take() {
         let (one, other) = (Some(1), Some(2));
-        let rows: &[(&str, &[Beat], u64, (bool, bool))] = &[
+        let rows: &[Row<'_>] = &[
             ("nothing yet", &[], 0, (false, false)),
             ("nothing for long", &[], 99, (false, false)),
             ("just begun", &[(0, one), (5, one), (10, one)], 14, (false, false)),

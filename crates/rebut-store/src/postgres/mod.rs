@@ -125,14 +125,8 @@ impl PostgresStore {
         let host = whoami::hostname().unwrap_or_else(|_| "an unknown host".to_owned());
         let words = format!("process {} on {host}", std::process::id());
         let runs = AtomicBool::new(false);
-        let node = Arc::new(Node {
-            id: Uuid::new_v4(),
-            words,
-            lease: options.lease,
-            runs,
-            beats: Beats::default(),
-            address: address.clone(),
-        });
+        let node =
+            Arc::new(Node { id: Uuid::new_v4(), words, lease: options.lease, runs, beats: Beats::default(), address: address.clone() });
         let pool = Arc::new(Pool::new(address));
         Ok(Self {
             writer: Writer::start(node.clone(), client),

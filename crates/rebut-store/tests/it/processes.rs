@@ -74,10 +74,11 @@ async fn changes_by_others_are_reported_and_ours_are_not() {
     let (one, two) = (open(&path), open(&path));
     let (ours, theirs, both) = (DebateId::new(), DebateId::new(), DebateId::new());
     let first = |debate| append_of(debate, &more_records(debate, &[], 3, "text"));
-    one.append(first(ours)).await.expect("append");
+    let written = first(ours);
+    let more = more_records(ours, &written.records, 1, "more");
+    one.append(written).await.expect("append");
     two.append(first(theirs)).await.expect("append");
     assert_eq!(one.changed_elsewhere().await, Ok(Changed::These(vec![theirs])), "also what came before the first question");
-    let more = more_records(ours, &more_records(ours, &[], 3, "text"), 1, "more");
     one.append(append_of(ours, &more)).await.expect("append");
     two.append(first(both)).await.expect("append");
     // A waiting that is given up loses nothing.

@@ -69,12 +69,15 @@ async fn live_debates_survive_the_promotion_of_a_standby_that_lacks_commits() {
     standby.promote();
 
     // Cancelled at once, each at the node that does not run it: whatever its journal is there at that moment, the cancel holds.
-    let cancelled: BTreeSet<usize> = (0..DEBATES).step_by(10).filter(|number| {
-        let status = persistently(&nodes[(number + 1) % 2], "POST", &format!("/v1/debates/{}/cancel", ids[*number]));
-        // What the standby never heard of is not there until its runner has written it again.
-        assert!(status < 300 || (status == 404 && *number >= KNOWN), "{number}: {status}");
-        status < 300
-    }).collect();
+    let cancelled: BTreeSet<usize> = (0..DEBATES)
+        .step_by(10)
+        .filter(|number| {
+            let status = persistently(&nodes[(number + 1) % 2], "POST", &format!("/v1/debates/{}/cancel", ids[*number]));
+            // What the standby never heard of is not there until its runner has written it again.
+            assert!(status < 300 || (status == 404 && *number >= KNOWN), "{number}: {status}");
+            status < 300
+        })
+        .collect();
     // The dead node's debate is taken over. Whoever did that could have taken any other, had its lease run out.
     while !nodes[0].ask("GET", &format!("/v1/debates/{orphan}/events"), None).body.contains("\"debate.resumed\"") {}
     panel.let_go();

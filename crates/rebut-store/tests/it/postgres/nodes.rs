@@ -48,7 +48,11 @@ async fn who_is_not_heard_of_loses_its_debates_and_is_told() {
         (Ok(Some(words.clone())), Ok(vec![])),
         "it may only have been the server"
     );
-    assert_eq!(patient.append(claim(debate, &records[..2], Claim::Take)).await, held, "whoever holds it has the time of a lease to come back");
+    assert_eq!(
+        patient.append(claim(debate, &records[..2], Claim::Take)).await,
+        held,
+        "whoever holds it has the time of a lease to come back"
+    );
     assert_eq!((one.runner(debate).await, one.abandoned(9).await), (Ok(Some(words.clone())), Ok(vec![])), "we know that we live");
     assert_eq!(one.append(Append { claim: Claim::Hold, ..append_of(debate, &records[2..3]) }).await, Ok(()), "still ours");
     // Now somebody takes it.
@@ -63,7 +67,10 @@ async fn who_is_not_heard_of_loses_its_debates_and_is_told() {
     assert_eq!(journal(&one, debate).await, records[..3], "nothing stale was written");
     two.append(Append { claim: Claim::Release, ..append_of(debate, &records[3..]) }).await.expect("its own end");
     assert_eq!(cluster.ask(&url, "SELECT count(*) FROM rebut.claims"), "0");
-    assert!(matches!(one.append(claim(debate, &records[..4], Claim::Hold)).await, Err(StoreError::Lost { .. })), "given up by another is not ours");
+    assert!(
+        matches!(one.append(claim(debate, &records[..4], Claim::Hold)).await, Err(StoreError::Lost { .. })),
+        "given up by another is not ours"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
