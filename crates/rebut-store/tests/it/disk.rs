@@ -20,7 +20,7 @@ use std::{
 /// The next append of a debate that is run here.
 fn next(debate: DebateId, written: &[Record], round: usize) -> Append {
     let records = more_records(debate, written, 1 + round % 3, &"text ".repeat(200 * (round % 5)));
-    let durability = if round % 2 == 0 { Durability::Power } else { Durability::Process };
+    let durability = if round.is_multiple_of(2) { Durability::Power } else { Durability::Process };
     let session = Some(Box::new(session_of(debate, "2026", Status::Running)));
     Append { durability, session, claim: if round == 0 { Claim::Take } else { Claim::Hold }, ..append_of(debate, &records) }
 }
