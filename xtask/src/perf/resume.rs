@@ -120,7 +120,7 @@ impl Cut {
     /// The same journal of another debate.
     fn append(&self) -> Append {
         let debate = DebateId::new();
-        let mut append = Append::new(debate, 0);
+        let mut append = Append::new(debate, 0, Hash::default());
         let (mut seq, mut head) = (0, Hash::default());
         let mut records = Vec::with_capacity(self.events.len());
         for (place, event) in &self.events {
