@@ -46,7 +46,8 @@ impl Writer {
     /// Starts the thread. Debates are claimed under the name of `runner`.
     pub(crate) fn start(connection: Connection, path: &Path, runner: Arc<str>, elsewhere: Arc<Elsewhere>) -> Result<Self, StoreError> {
         let (jobs, waiting) = channel();
-        let desk = Desk { ledger: Ledger::new(connection, path, runner), elsewhere, full: true, unsynced: None, scrub: false, broken: None };
+        let desk =
+            Desk { ledger: Ledger::new(connection, path, runner), elsewhere, full: true, unsynced: None, scrub: false, broken: None };
         let thread = thread::Builder::new().name("rebut-write".to_owned()).spawn(move || desk.run(&waiting));
         let thread = thread.map_err(|error| failed("starting the writer's thread", error))?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })

@@ -18,12 +18,13 @@ use uuid::Uuid;
 /// Whether a lease still counts, as SQL; the parameter of that number is the seconds of a lease. Nobody could renew while the database was away: when it is
 /// back, every holder has the time of a lease to be heard of again.
 pub(super) fn counts(lease: usize) -> String {
-    format!("greatest(expires_at, pg_postmaster_start_time() + make_interval(secs => ${lease})) > clock_timestamp()")
+    // Whoever was written down as nobody does not come back.
+    format!("node <> '{NOBODY}' AND greatest(expires_at, pg_postmaster_start_time() + make_interval(secs => ${lease})) > clock_timestamp()")
 }
 
 /// The living runner of a debate, in words. Our own lease counts until somebody takes it: we are alive.
 pub(super) async fn runner(pool: &Pool, node: &Node, debate: DebateId) -> Result<Option<String>, StoreError> {
-    let sql = format!("SELECT holder FROM claims WHERE debate_id = $1 AND node <> '{NOBODY}' AND (node = $2 OR {})", counts(3));
+    let sql = format!("SELECT holder FROM claims WHERE debate_id = $1 AND (node = $2 OR {})", counts(3));
     let found = pool.ask(&sql, &[value(uuid(debate), Type::UUID), value(node.id, Type::UUID), node.lease_seconds()]).await?;
     Ok(found.first().and_then(|row| row.try_get(0).ok()).map(rows::in_words))
 }
@@ -42,15 +43,21 @@ pub(super) async fn held(pool: &Pool, node: &Node) -> Result<Vec<DebateId>, Stor
     Ok(found.iter().filter_map(|row| row.try_get(0).ok()).map(rows::debate).collect())
 }
 
-/// Gives up a debate that this node or nobody runs. One statement: a lease that another takes meanwhile is looked at again.
+/// Gives up a debate that this node or nobody runs. Where another takes it meanwhile, its row is looked at as it is then.
 pub(super) async fn give_up(pool: &Pool, node: &Node, debate: DebateId, why: &str) -> Result<(), StoreError> {
     let sql = format!(
-        "INSERT INTO claims (debate_id, node, holder, epoch, expires_at)
-         SELECT $1, '{NOBODY}', $4, 1, '-infinity' WHERE EXISTS (SELECT FROM events WHERE events.debate_id = $1)
-         ON CONFLICT (debate_id) DO UPDATE
-             SET node = excluded.node, holder = excluded.holder, epoch = claims.epoch + 1, expires_at = excluded.expires_at
-             WHERE claims.node IN ($2, '{NOBODY}') OR NOT (SELECT {} FROM claims AS held WHERE held.debate_id = $1)
-         RETURNING 1",
+        "WITH given AS (
+             UPDATE claims SET node = '{NOBODY}', holder = $4, epoch = epoch + 1, expires_at = '-infinity'
+             WHERE debate_id = $1 AND (node = $2 OR NOT ({}))
+             RETURNING 1
+         ), noted AS (
+             INSERT INTO claims (debate_id, node, holder, epoch, expires_at)
+             SELECT $1, '{NOBODY}', $4, 1, '-infinity'
+             WHERE NOT EXISTS (SELECT FROM given) AND EXISTS (SELECT FROM events WHERE events.debate_id = $1)
+             ON CONFLICT (debate_id) DO NOTHING
+             RETURNING 1
+         )
+         SELECT 1 FROM given UNION ALL SELECT 1 FROM noted",
         counts(3)
     );
     // A character that no text of the database can hold says nothing to people either.
