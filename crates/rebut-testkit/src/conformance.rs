@@ -445,7 +445,8 @@ async fn says_what_is_claimed_here(store: Arc<dyn Store>) {
     let debates: Vec<DebateId> = (0..4).map(|_| DebateId::new()).collect();
     let mut ends = Vec::new();
     let times = ["04", "02", "03", "01"].map(|second| format!("2026-01-02T03:04:{second}.000Z"));
-    let states = [(Claim::Take, Status::Running), (Claim::Take, Status::Running), (Claim::Keep, Status::Running), (Claim::Take, Status::Paused)];
+    let states =
+        [(Claim::Take, Status::Running), (Claim::Take, Status::Running), (Claim::Keep, Status::Running), (Claim::Take, Status::Paused)];
     for ((debate, at), (claim, status)) in debates.iter().zip(&times).zip(states) {
         let session = Some(Box::new(session_of(*debate, at, status)));
         let records = more_records(*debate, &[], 1, "begun");

@@ -151,7 +151,8 @@ impl Place {
         let path = self.dir.join(SEAL);
         if let Some(text) = reading::text_if_there(&path)? {
             if text.trim().is_empty() {
-                let hint = "restore it from a backup; without one, remove it: a new key is made, and audits name the old one as not trusted";
+                let hint =
+                    "restore it from a backup; without one, remove it: a new key is made, and audits name the old one as not trusted";
                 return Err(CliError::failed(format!("{} is empty, as a power cut may leave it", path.display())).hint(hint));
             }
             return Ok(text);

@@ -9,9 +9,7 @@ use std::{
 };
 
 /// Does something in a task of its own. The caller only waits for word of it, and may stop waiting: it is done all the same.
-pub(super) async fn apart<T: Send + 'static>(
-    work: impl Future<Output = Result<T, DeskError>> + Send + 'static,
-) -> Result<T, DeskError> {
+pub(super) async fn apart<T: Send + 'static>(work: impl Future<Output = Result<T, DeskError>> + Send + 'static) -> Result<T, DeskError> {
     match tokio::spawn(work).await.map_err(tokio::task::JoinError::try_into_panic) {
         Ok(done) => done,
         Err(Ok(panic)) => std::panic::resume_unwind(panic),

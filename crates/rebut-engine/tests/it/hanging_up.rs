@@ -8,10 +8,15 @@ use rebut_engine::{
     memory::MemoryStore,
     outcome::Ending,
     record::Hash,
-    store::{Filter, Status, Store, StoreError},
+    store::{Durability, Filter, Status, Store, StoreError},
 };
 use rebut_testkit::{clock::SimulatedClock, interposed::Interposed};
-use std::{pin::pin, sync::Arc, task::Poll, time::Duration};
+use std::{
+    pin::pin,
+    sync::{Arc, Mutex},
+    task::Poll,
+    time::Duration,
+};
 
 /// Longer than anything here takes: under simulated time a hang ends in an instant.
 const FOR_EVER: Duration = Duration::from_secs(86_400);
@@ -202,4 +207,30 @@ async fn what_begins_while_a_process_leaves_is_recorded_and_asks_nobody() {
         assert!(looks > STEPS || !kinds.iter().any(|kind| kind == "turn.completed"), "after {looks} looks: {kinds:?}");
         assert_eq!(memory.abandoned(10).await.expect("claims").len(), 2);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_person_is_told_of_survives_a_power_cut() {
+    let memory = MemoryStore::new();
+    let seen: Arc<Mutex<Vec<(String, Durability)>>> = Arc::default();
+    let told = seen.clone();
+    let heard = Interposed::new(memory.clone(), move |store, append| {
+        let kinds = append.records.iter().map(|record| (record.kind.to_string(), append.durability));
+        told.lock().expect("no panic").extend(kinds);
+        Box::pin(async move { store.append(append).await })
+    });
+    let desk = desk_over(heard);
+    let running = desk.start(asked_with_approval()).await.expect("it starts");
+    let id = running.id;
+    desk.pause(id).expect("it runs");
+    drop(running.outcome().await);
+    desk.resume(id).await.expect("it goes on");
+    desk.cancel(id, "boss", "").await.expect("it is heard");
+    let origin = desk.run(asked()).await.expect("it ends").0;
+    let fork = Fork { at: "end".to_owned(), initiated_by: "anna".to_owned(), ..Fork::default() };
+    desk.fork(origin, fork).await.expect("it begins");
+    let acknowledged = ["debate.started", "debate.resumed", "human.cancelled"];
+    let seen: Vec<_> = seen.lock().expect("no panic").iter().filter(|(kind, _)| acknowledged.contains(&kind.as_str())).cloned().collect();
+    assert_eq!(seen.len(), 5, "{seen:?}");
+    assert!(seen.iter().all(|(_, durability)| *durability == Durability::Power), "{seen:?}");
 }

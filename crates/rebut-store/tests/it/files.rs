@@ -169,7 +169,10 @@ async fn a_torn_log_holds_starts_whole_or_not_at_all() {
             assert!(is_there || *safe > cut as u64, "cut at {cut}: a start that was safe at {safe} is gone");
             assert_eq!(found, if is_there { start.records.clone() } else { Vec::new() }, "cut at {cut}");
             assert_eq!(sessions.iter().any(|session| session.id == start.debate), is_there, "cut at {cut}: its row");
-            let take = Append { claim: Claim::Take, ..Append::new(start.debate, found.len() as u64, found.last().map_or_else(Hash::default, |last| last.hash)) };
+            let take = Append {
+                claim: Claim::Take,
+                ..Append::new(start.debate, found.len() as u64, found.last().map_or_else(Hash::default, |last| last.hash))
+            };
             after.append(take).await.unwrap_or_else(|error| panic!("cut at {cut}: whoever ran it is gone with the power: {error}"));
         }
     }

@@ -162,7 +162,8 @@ fn with_a_person(served: &Served) -> String {
 }
 
 fn reply() -> Value {
-    let says = json!({"option": "B", "ranking": ["B"], "confidence": 0.9, "summary": "I know", "claims": ["I was there"], "flips_if": "never"});
+    let says =
+        json!({"option": "B", "ranking": ["B"], "confidence": 0.9, "summary": "I know", "claims": ["I was there"], "flips_if": "never"});
     json!({ "reply": says })
 }
 
@@ -301,6 +302,9 @@ async fn nothing_is_left_half_done_on_a_server() {
     nobody_is_left_behind(&installed(Some(&cluster.database()))).await;
 }
 
+/// How many wait for somebody who holds a lock.
+const WAITING: &str = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_stalls_longer_than_clients_wait_orphans_nothing() {
     const CLIENTS: usize = 20;
@@ -313,10 +317,29 @@ async fn a_database_that_stalls_longer_than_clients_wait_orphans_nothing() {
     let requests: Vec<Request> = (0..CLIENTS).map(|number| start(&served, number)).collect();
     let patient = |number: usize| Leaves { after: 500, early: false, ..leaves(number) };
     join_all(requests.iter().enumerate().map(|(number, request)| hang_up(&served, request, patient(number)))).await;
-    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-    assert_ne!(cluster.ask(&url, waiting), "0", "the database stalls");
+    assert_ne!(cluster.ask(&url, WAITING), "0", "the database stalls");
     held.release();
     (0..CLIENTS).for_each(|number| ends_when_asked_again(&served, number));
+    was_in_order(served);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_stops_sees_through_what_it_was_asked_for() {
+    let cluster = Cluster::start();
+    let url = cluster.database();
+    let rebut = installed(Some(&url));
+    let mut served = serve(&rebut);
+    ended(&served, AGREED);
+    let held = cluster.hold(&url, "LOCK TABLE rebut.events IN EXCLUSIVE MODE");
+    hang_up(&served, &start(&served, 0), Leaves { after: 500, resets: true, early: false }).await;
+    assert_ne!(cluster.ask(&url, WAITING), "0", "it is being begun");
+    served.signal("TERM");
+    served.until("stopping");
+    held.release();
+    let (code, log) = served.finish();
+    assert_eq!((code, log.matches("\"event\":\"debate.started\"").count()), (0, 2), "{log}");
+    let served = serve(&rebut);
+    ends_when_asked_again(&served, 0);
     was_in_order(served);
 }
 
