@@ -70,7 +70,6 @@ impl Writer {
         readers: Arc<Readers>,
     ) -> Result<Self, StoreError> {
         let (jobs, waiting) = channel();
-<<<<<<< HEAD
         let desk = Desk {
             readers,
             runner: runner.clone(),
@@ -85,10 +84,6 @@ impl Writer {
             trouble: None,
             doubted: false,
         };
-=======
-        let desk =
-            Desk { ledger: Ledger::new(connection, path, runner), elsewhere, full: true, unsynced: None, scrub: false, broken: None };
->>>>>>> w-accept
         let thread = thread::Builder::new().name("rebut-write".to_owned()).spawn(move || desk.run(&waiting));
         let thread = thread.map_err(|error| failed("starting the writer's thread", error))?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })

@@ -19,31 +19,22 @@ use tokio::{task::JoinHandle, time::timeout};
 use tokio_postgres::{Client, types::Type};
 use uuid::Uuid;
 
-<<<<<<< HEAD
 /// Whether a lease still counts, as SQL; the parameters of these numbers are the seconds of a lease, and whether all leases count whatever
 /// their time. Nobody could renew while the database was away: when it is back, every holder has the time of a lease to be heard of again. A
-/// node that beats knows of that by itself (see [`Beats`](super::beats::Beats)); one that only looks goes by the start of the server.
+/// node that beats knows of that by itself (see [`Beats`](super::beats::Beats)); one that only looks goes by the start of the server. Whoever
+/// was written down as nobody does not come back.
 pub(super) fn counts(lease: usize, all: usize) -> String {
-    format!("(${all} OR greatest(expires_at, pg_postmaster_start_time() + make_interval(secs => ${lease})) > clock_timestamp())")
-=======
-/// Whether a lease still counts, as SQL; the parameter of that number is the seconds of a lease. Nobody could renew while the database was away: when it is
-/// back, every holder has the time of a lease to be heard of again.
-pub(super) fn counts(lease: usize) -> String {
-    // Whoever was written down as nobody does not come back.
-    format!("node <> '{NOBODY}' AND greatest(expires_at, pg_postmaster_start_time() + make_interval(secs => ${lease})) > clock_timestamp()")
->>>>>>> w-accept
+    format!(
+        "(node <> '{NOBODY}' AND
+          (${all} OR greatest(expires_at, pg_postmaster_start_time() + make_interval(secs => ${lease})) > clock_timestamp()))"
+    )
 }
 
 /// The living runner of a debate, in words. Our own lease counts until somebody takes it: we are alive.
 pub(super) async fn runner(pool: &Pool, node: &Node, debate: DebateId) -> Result<Option<String>, StoreError> {
-<<<<<<< HEAD
-    let sql = format!("SELECT holder FROM claims WHERE debate_id = $1 AND node <> '{NOBODY}' AND (node = $2 OR {})", counts(3, 4));
+    let sql = format!("SELECT holder FROM claims WHERE debate_id = $1 AND (node = $2 OR {})", counts(3, 4));
     let doubts = value(node.doubts(), Type::BOOL);
     let found = pool.ask(&sql, &[value(uuid(debate), Type::UUID), value(node.id, Type::UUID), node.lease_seconds(), doubts]).await?;
-=======
-    let sql = format!("SELECT holder FROM claims WHERE debate_id = $1 AND (node = $2 OR {})", counts(3));
-    let found = pool.ask(&sql, &[value(uuid(debate), Type::UUID), value(node.id, Type::UUID), node.lease_seconds()]).await?;
->>>>>>> w-accept
     Ok(found.first().and_then(|row| row.try_get(0).ok()).map(rows::in_words))
 }
 
@@ -64,15 +55,6 @@ pub(super) async fn held(pool: &Pool, node: &Node) -> Result<Vec<DebateId>, Stor
 /// Gives up a debate that this node or nobody runs. Where another takes it meanwhile, its row is looked at as it is then.
 pub(super) async fn give_up(pool: &Pool, node: &Node, debate: DebateId, why: &str) -> Result<(), StoreError> {
     let sql = format!(
-<<<<<<< HEAD
-        "INSERT INTO claims (debate_id, node, holder, epoch, expires_at)
-         SELECT $1, '{NOBODY}', $4, 1, '-infinity' WHERE EXISTS (SELECT FROM events WHERE events.debate_id = $1)
-         ON CONFLICT (debate_id) DO UPDATE
-             SET node = excluded.node, holder = excluded.holder, epoch = claims.epoch + 1, expires_at = excluded.expires_at
-             WHERE claims.node IN ($2, '{NOBODY}') OR NOT (SELECT {} FROM claims AS held WHERE held.debate_id = $1)
-         RETURNING 1",
-        counts(3, 5)
-=======
         "WITH given AS (
              UPDATE claims SET node = '{NOBODY}', holder = $4, epoch = epoch + 1, expires_at = '-infinity'
              WHERE debate_id = $1 AND (node = $2 OR NOT ({}))
@@ -85,8 +67,7 @@ pub(super) async fn give_up(pool: &Pool, node: &Node, debate: DebateId, why: &st
              RETURNING 1
          )
          SELECT 1 FROM given UNION ALL SELECT 1 FROM noted",
-        counts(3)
->>>>>>> w-accept
+        counts(3, 5)
     );
     // A character that no text of the database can hold says nothing to people either.
     let why = why.replace('\0', "");
