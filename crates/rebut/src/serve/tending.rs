@@ -1,4 +1,5 @@
-//! What a server does beside answering: it takes up debates that nobody runs, its own and those of servers that died, closes gates of paused ones in time, and removes what is kept long enough.
+//! What a server does beside answering: it takes up debates that nobody runs, its own and those of servers that died,
+//! closes gates of paused ones in time, and removes what is kept long enough.
 
 use super::{Keyring, chance, log::Log};
 use crate::{afterwards::Afterwards, app::App, commands::keep, error::CliError, git::branch, place::Place, typed::command};
