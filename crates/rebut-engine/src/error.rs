@@ -59,7 +59,8 @@ pub enum Halt {
     /// The database went back behind what this run wrote, and what it holds now does not lead there: a standby was promoted that lacked it, or
     /// a backup was restored.
     #[error(
-        "the database went back: its journal ends at event {has}, and event {had} that was written here does not follow; what it has stays, and `rebut resume` goes on from there"
+        "the database went back: its journal ends at event {has}, and event {had} that was written here does not follow; \
+         what it has stays, and `rebut resume` goes on from there"
     )]
     WentBack {
         /// Where the database's journal ends.
