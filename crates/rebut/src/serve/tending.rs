@@ -7,7 +7,7 @@ use rebut_engine::{
     DebateId, Desk, PausedGates,
     error::{DeskError, Halt},
     formats::challenge,
-    store::StoreError,
+    store::{Status, StoreError},
     view::View,
 };
 use rebut_server::{Metrics, keys::Keys};
@@ -121,11 +121,11 @@ impl Tending {
         let resumed = match self.desk.view(id).await.map(|view| not_ours(&self.app, id, &view)) {
             Ok(Some(why)) => Err(CliError::usage(why)),
             Ok(None) => match self.desk.adopt(id).await {
-                // Another server was faster, or it ended or was paused meanwhile.
-                Err(
-                    DeskError::Halted(Halt::Store(StoreError::Held { .. }) | Halt::TakenOver | Halt::WentBack { .. })
-                    | DeskError::WrongState(_),
-                ) => return ControlFlow::Continue(()),
+                // Another server was faster, or the database is another one by now.
+                Err(DeskError::Halted(Halt::Store(StoreError::Held { .. }) | Halt::TakenOver | Halt::WentBack { .. })) => {
+                    return ControlFlow::Continue(());
+                }
+                Err(DeskError::WrongState(_)) if !self.is_open(id).await => return ControlFlow::Continue(()),
                 Err(error) if self.passes(id, &error) => return self.cannot_yet(id, &error),
                 resumed => resumed.map(drop).map_err(CliError::from),
             },
@@ -137,6 +137,12 @@ impl Tending {
             Err(error) => self.give_up(id, error.message()).await,
         }
         ControlFlow::Continue(())
+    }
+
+    /// Whether a debate is still one that nobody runs: it may have ended, been paused or been taken up meanwhile.
+    async fn is_open(&self, id: DebateId) -> bool {
+        // Where that cannot be found out, it is found again.
+        !self.desk.runs_here(id) && self.desk.view(id).await.is_ok_and(|view| view.status() == Status::Running)
     }
 
     fn took_up(&mut self, id: DebateId, claim: &'static str) {

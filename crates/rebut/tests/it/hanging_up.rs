@@ -363,15 +363,30 @@ fn a_claim_of_this_server_without_a_run_is_taken_up() {
     comes_to_its_end(&served, &id, Instant::now());
 }
 
+/// A debate whose process died behind its first reply, and the number of that.
+fn interrupted(rebut: &Rebut) -> (String, String) {
+    rebut.write("debate.md", &script(&[("recommend/risk", &recommends("B")), ("*", "!timeout")]));
+    let mut run = rebut.start(&case(&[]));
+    let seq = run.until(|event| event["type"] == "turn.completed")["seq"].to_string();
+    let id = run.id.clone();
+    run.kill();
+    (id, seq)
+}
+
+#[test]
+fn what_nobody_can_run_any_more_says_so() {
+    let rebut = installed(None);
+    let (id, seq) = interrupted(&rebut);
+    rebut.run(&["audit", "redact", &id, &seq, "--reason", "a name slipped in"]);
+    let mut served = serve(&rebut);
+    let left = served.until("left open");
+    assert!(left["debate"] == id.as_str() && left["why"].as_str().is_some_and(|why| why.contains("redacted")), "{left}");
+}
+
 #[test]
 fn what_a_server_cannot_run_is_let_go_with_the_reason() {
     let rebut = installed(None);
-    // One of its turns takes longer than its process lives.
-    rebut.write("debate.md", &script(&[("recommend/risk", &recommends("B")), ("*", "!timeout")]));
-    let mut run = rebut.start(&case(&[]));
-    run.until(|event| event["type"] == "turn.completed");
-    let id = run.id.clone();
-    run.kill();
+    let (id, _) = interrupted(&rebut);
     // Without scripts.
     let mut served = Served::start(&rebut, &[]);
     let why = served.until("left open")["why"].as_str().expect("a reason").to_owned();
