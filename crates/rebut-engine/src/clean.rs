@@ -6,7 +6,8 @@ pub use documents::{as_block, as_code, as_inline_code, for_comment, for_markdown
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
-/// So many marks may stand on one character. No script needs more; a terminal draws them all in one place, or over the lines around it.
+/// So many marks may stand on one character. No script needs more; a terminal draws them all in one place,
+/// or over the lines around it.
 const MOST_MARKS: usize = 8;
 
 /// Whether a character could move a cursor, hide text, or reorder it.
@@ -65,7 +66,8 @@ pub fn run_of(text: &[u8], is_kind: impl Fn(u8) -> bool) -> usize {
     text[blocks..].iter().position(|byte| !is_kind(*byte)).map_or(text.len(), |at| blocks + at)
 }
 
-/// Text for a terminal or a document: whole escape sequences go, stray controls are shown as `�`, and heaps of marks become a few.
+/// Text for a terminal or a document: whole escape sequences go, stray controls are shown as `�`, and heaps
+/// of marks become a few.
 pub fn for_people(text: &str) -> Cow<'_, str> {
     cleaned(text, false)
 }

@@ -35,7 +35,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// The clock of a desk: the time of the store, where that has a clock which all its processes share; otherwise this process's own.
+/// The clock of a desk: the time of the store, where that has a clock which all its processes share;
+/// otherwise this process's own.
 pub(crate) struct SharedClock {
     pub store: Arc<dyn Store>,
     pub own: Arc<dyn Clock>,

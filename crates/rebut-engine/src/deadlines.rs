@@ -1,5 +1,6 @@
-//! When gates close. A store with a clock of its own decides that for all its processes. Without one, a process measures from the moment it
-//! first saw the gate, on its monotonic clock: so no jump of a wall clock ends a wait or makes it longer.
+//! When gates close. A store with a clock of its own decides that for all its processes. Without one, a
+//! process measures from the moment it first saw the gate, on its monotonic clock: so no jump of a wall
+//! clock ends a wait or makes it longer.
 
 use crate::{
     DebateId,
@@ -45,7 +46,8 @@ impl Deadlines {
     pub async fn now(&self) -> Timestamp {
         match self.clock.store.ask_now().await {
             Ok(Some(now)) => now,
-            // Where the database is out of reach, the append of the gate waits for it; the time is known well enough.
+            // Where the database is out of reach, the append of the gate waits for it; the time is known
+            // well enough.
             Ok(None) | Err(_) => self.clock.now(),
         }
     }

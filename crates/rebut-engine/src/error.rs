@@ -56,8 +56,8 @@ pub enum Halt {
     /// Another process runs this debate now.
     #[error("another process runs this debate")]
     TakenOver,
-    /// The database went back behind what this run wrote, and what it holds now does not lead there: a standby was promoted that lacked it, or
-    /// a backup was restored.
+    /// The database went back behind what this run wrote, and what it holds now does not lead there: a
+    /// standby was promoted that lacked it, or a backup was restored.
     #[error(
         "the database went back: its journal ends at event {has}, and event {had} that was written here does not follow; \
          what it has stays, and `rebut resume` goes on from there"
@@ -171,7 +171,8 @@ pub enum DeskError {
 }
 
 impl DeskError {
-    /// Whether the database cannot be reached or written now: nothing is wrong with the debate itself, and asking again is right.
+    /// Whether the database cannot be reached or written now: nothing is wrong with the debate itself, and
+    /// asking again is right.
     pub fn is_away(&self) -> bool {
         matches!(self, Self::Store(error) | Self::Halted(Halt::Store(error)) if error.is_passing())
     }

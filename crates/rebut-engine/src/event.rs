@@ -171,7 +171,8 @@ pub struct Started {
     /// The hash of the request it came from, where that may come again and must not start a second debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Hash>,
-    /// Whether only whole replies count. Older journals do not say so: there, one whose tail is missing may have counted.
+    /// Whether only whole replies count. Older journals do not say so: there, one whose tail is missing may
+    /// have counted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole_replies: bool,
 }

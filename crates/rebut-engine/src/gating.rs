@@ -167,7 +167,8 @@ impl Debate {
         self.recording.is_some() && known.opened.is_none() && known.decided.is_none()
     }
 
-    /// Opens a gate; one that is open already only where it is to wait longer now, or to show something else. Gives it as it is on record.
+    /// Opens a gate; one that is open already only where it is to wait longer now, or to show something
+    /// else. Gives it as it is on record.
     async fn open_gate(
         &self,
         name: &str,
@@ -301,7 +302,8 @@ fn entry(decided: GateDecided) -> Entry {
     Entry::new(Place::default(), Event::GateDecided(Box::new(decided)))
 }
 
-/// Until when a gate waits that is given more time. The time that is left counts, not what the wall clock says of it, which may have jumped.
+/// Until when a gate waits that is given more time. The time that is left counts, not what the wall clock
+/// says of it, which may have jumped.
 fn extended(gate: &GateOpened, left: Duration, now: Timestamp, more: u64) -> Timestamp {
     let until = now.checked_add(left).unwrap_or(Timestamp::MAX);
     let told = gate.closes_at().filter(|told| told.duration_since(until).abs() < SignedDuration::from_secs(1));

@@ -265,7 +265,8 @@ impl Journal {
         while let Some(begun) = &mut end.under_way {
             let Some(writing) = &mut begun.writing else {
                 if !self.meet(end, there.take()).await? {
-                    // What refuses it does not show in what can be read, for instance since another server answers.
+                    // What refuses it does not show in what can be read, for instance since another server
+                    // answers.
                     pause.wait(&*self.clock, || self.ears.stalled(self.debate, "its journal cannot be added to")).await;
                 }
                 self.write_again(end);
@@ -273,7 +274,8 @@ impl Journal {
             };
             match writing.doing.as_mut().await {
                 Ok(()) => self.written(end),
-                // Somebody steered the debate from elsewhere: take that in and append behind it. Or the store went back.
+                // Somebody steered the debate from elsewhere: take that in and append behind it. Or the
+                // store went back.
                 Err(StoreError::Conflict { count, head, .. }) => (there, begun.writing) = (Some((count, head)), None),
                 Err(error) => {
                     end.under_way = None;
@@ -338,8 +340,8 @@ impl Journal {
         }
     }
 
-    /// Remembers events that are about to be appended, from that number on, as if an earlier run had left them: a fork finds the turns it
-    /// copies.
+    /// Remembers events that are about to be appended, from that number on, as if an earlier run had left
+    /// them: a fork finds the turns it copies.
     pub fn recall(&self, entries: &[Entry], first: u64) {
         for (seq, entry) in (first..).zip(entries) {
             let record = Record::new(self.debate, seq, Hash::default(), self.now(), entry.place.clone(), &entry.event);

@@ -43,7 +43,8 @@ pub trait Model: Send + Sync + 'static {
         false
     }
 
-    /// The most tokens an answer to that agent may have, where it is we who say so; `None` where only the provider has a limit.
+    /// The most tokens an answer to that agent may have, where it is we who say so; `None` where only the
+    /// provider has a limit.
     fn answer_limit(&self, agent: &Agent) -> Option<u32> {
         agent.max_tokens
     }

@@ -137,7 +137,8 @@ impl Record {
         Self::salted(debate, seq, prev, ts, place, event, None)
     }
 
-    /// The same with the salt it had before: then it is the same record again. Without one it gets a fresh one.
+    /// The same with the salt it had before: then it is the same record again. Without one it gets a fresh
+    /// one.
     pub(crate) fn salted(
         debate: DebateId,
         seq: u64,
@@ -170,7 +171,8 @@ impl Record {
 
     /// The typed event, or `None` for a kind this program does not know (a newer one wrote it).
     ///
-    /// A debate starts once, with its first event: what that event says is what a user was shown before trusting the journal.
+    /// A debate starts once, with its first event: what that event says is what a user was shown before
+    /// trusting the journal.
     pub fn event(&self) -> Result<Option<Event>, serde_json::Error> {
         if self.is_redacted() {
             return Ok(None);

@@ -148,7 +148,8 @@ pub enum Reading {
 }
 
 impl Reading {
-    /// Finds the one valid reply in a text that ended so. Behind what was cut at a limit anything may have followed.
+    /// Finds the one valid reply in a text that ended so. Behind what was cut at a limit anything may have
+    /// followed.
     pub fn reply<R: Reply>(self, text: &str, finish: Finish, check: &Check<'_, R>) -> Result<R, Unread> {
         let found = match (self, finish) {
             (Self::Whole, Finish::Length) => Err(Unread::Cut),
@@ -181,8 +182,8 @@ pub fn extract<R: Reply>(text: &str, check: &Check<'_, R>) -> Result<Extracted<R
     read(text, check).map_err(|unread| unread.to_string())
 }
 
-/// Every decision is made from left to right and never taken back, so that the beginning of a text is read as nothing, or as what the
-/// whole text is read as.
+/// Every decision is made from left to right and never taken back, so that the beginning of a text is read
+/// as nothing, or as what the whole text is read as.
 fn read<R: Reply>(text: &str, check: &Check<'_, R>) -> Result<Extracted<R>, Unread> {
     if let Ok(mut reply) = serde_json::from_str::<R>(text.trim()) {
         return check(&mut reply).map(|()| Extracted { reply, mended: false }).map_err(Unread::Wrong);
@@ -241,7 +242,8 @@ impl<R: Reply> Search<'_, R> {
     }
 }
 
-/// What follows a reasoning block, if there is one. Its beginning is often left out; what starts as a reply has none.
+/// What follows a reasoning block, if there is one. Its beginning is often left out; what starts as a reply
+/// has none.
 fn after_thinking(text: &str) -> Result<&str, Unread> {
     let start = text.trim_start();
     if start.starts_with(['{', '[', '`']) {
@@ -259,8 +261,8 @@ struct Candidate<'a> {
     depth: usize,
 }
 
-/// The outermost `{…}` of a text. One that is not closed, or stands in a list that is not, makes the text a cut one: what is whole inside
-/// or before it may be anything.
+/// The outermost `{…}` of a text. One that is not closed, or stands in a list that is not, makes the text a
+/// cut one: what is whole inside or before it may be anything.
 fn candidates(text: &str) -> Result<Vec<Candidate<'_>>, Unread> {
     let mut found = Vec::new();
     let (mut at, mut followed) = (0, 0);

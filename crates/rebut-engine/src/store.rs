@@ -52,11 +52,12 @@ pub trait Store: Send + Sync + 'static {
     /// interrupted.
     async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError>;
 
-    /// Debates that are recorded as running and that this process has claimed, whether or not it runs them, the oldest first.
+    /// Debates that are recorded as running and that this process has claimed, whether or not it runs them,
+    /// the oldest first.
     async fn held_here(&self) -> Result<Vec<DebateId>, StoreError>;
 
-    /// Gives up a debate that this process has claimed or that nobody runs, and keeps the reason until somebody takes it;
-    /// [`StoreError::Held`] if another living process runs it.
+    /// Gives up a debate that this process has claimed or that nobody runs, and keeps the reason until
+    /// somebody takes it; [`StoreError::Held`] if another living process runs it.
     async fn give_up(&self, debate: DebateId, why: &str) -> Result<(), StoreError>;
 
     /// Of these debates, those that were given up and that nobody took since, each with the reason.
@@ -70,14 +71,14 @@ pub trait Store: Send + Sync + 'static {
         false
     }
 
-    /// Fails while nothing can be written, although reading works: the disk is full, or the file was replaced. Finds out by itself, without
-    /// waiting for somebody who has something to write.
+    /// Fails while nothing can be written, although reading works: the disk is full, or the file was
+    /// replaced. Finds out by itself, without waiting for somebody who has something to write.
     async fn check_writable(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// The time by the clock that all processes of this store share, as well as it is known without asking. `None` where there is no such
-    /// clock: then the clock of the process that decides counts.
+    /// The time by the clock that all processes of this store share, as well as it is known without asking.
+    /// `None` where there is no such clock: then the clock of the process that decides counts.
     fn now(&self) -> Option<Timestamp> {
         None
     }
@@ -164,7 +165,8 @@ pub struct Append {
     pub debate: DebateId,
     /// How many records the journal must have before; otherwise [`StoreError::Conflict`].
     pub after: u64,
-    /// The hash that the last of them must have, zero where there is none; otherwise [`StoreError::Conflict`].
+    /// The hash that the last of them must have, zero where there is none; otherwise
+    /// [`StoreError::Conflict`].
     pub prev: Hash,
     /// The new records, numbered `after + 1 …`.
     pub records: Vec<Record>,
@@ -417,7 +419,8 @@ impl TurnRow {
 /// Why the store did not do it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// The journal does not end where the append was to begin: somebody else appended first, or the database went back.
+    /// The journal does not end where the append was to begin: somebody else appended first, or the
+    /// database went back.
     #[error("the journal of {debate} ends at event {count}, and not where more was to be added")]
     Conflict {
         /// Which debate.
@@ -478,10 +481,12 @@ pub enum StoreError {
     /// The database cannot be reached now. Whether what was asked for happened is not known; asking again is right.
     #[error("the database cannot be reached: {0}")]
     Unavailable(String),
-    /// The database cannot be written now: its disk is full, was mounted for reading only, or failed. Nothing of what was asked for happened.
+    /// The database cannot be written now: its disk is full, was mounted for reading only, or failed.
+    /// Nothing of what was asked for happened.
     #[error("the database cannot be written: {0}")]
     Unwritable(String),
-    /// The database's file was deleted or replaced while this process used it. What was asked for is not in the file that is there now.
+    /// The database's file was deleted or replaced while this process used it. What was asked for is not in
+    /// the file that is there now.
     #[error("{0} was deleted or replaced while it was in use; nothing more is written to it")]
     Replaced(String),
     /// Another program holds the database, and for longer than it was waited for. Nothing of what was asked for happened.

@@ -196,7 +196,8 @@ impl<'a> Exchange<'a> {
         })
     }
 
-    /// The agent with more room for its answer, where a limit of ours cut the last one and the budget has room for so much.
+    /// The agent with more room for its answer, where a limit of ours cut the last one and the budget has
+    /// room for so much.
     fn with_more_room(&self, answer: &TurnCompleted, prompt: &Prompt) -> Option<Agent> {
         if answer.finish != Finish::Length {
             return None;

@@ -176,7 +176,8 @@ pub enum TurnState {
 }
 
 impl View {
-    /// The valid reply in what was said at a turn, if there is one: by the same rules by which it counted or did not.
+    /// The valid reply in what was said at a turn, if there is one: by the same rules by which it counted
+    /// or did not.
     pub(crate) fn reply<R: Reply>(&self, turn: &TurnView, check: &Check<'_, R>) -> Option<R> {
         let reading = self.started.as_ref().map_or(Reading::Whole, |started| started.reading());
         reading.reply(&turn.text, turn.finish, check).ok()

@@ -62,7 +62,8 @@ struct Head {
     files: Vec<Entry>,
 }
 
-/// The path within the working folder that a word means: nothing where it leads elsewhere, and no path at all for the folder itself.
+/// The path within the working folder that a word means: nothing where it leads elsewhere, and no path at
+/// all for the folder itself.
 pub(crate) fn inside(word: &str) -> Option<String> {
     let below = match word.strip_prefix(FOLDER) {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => rest,

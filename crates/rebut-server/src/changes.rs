@@ -1,5 +1,5 @@
-//! Requests that change something are seen through, whatever becomes of the connection they came by: the client may hang up at any moment,
-//! and nothing is left half done.
+//! Requests that change something are seen through, whatever becomes of the connection they came by: the
+//! client may hang up at any moment, and nothing is left half done.
 
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -16,8 +16,8 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// Does something in a task of its own and waits for it; whoever stops waiting does not stop it. `None` where the task was dropped, as
-    /// it is when the process ends.
+    /// Does something in a task of its own and waits for it; whoever stops waiting does not stop it. `None`
+    /// where the task was dropped, as it is when the process ends.
     pub async fn see_through<T: Send + 'static>(self: &Arc<Self>, work: impl Future<Output = T> + Send + 'static) -> Option<T> {
         let counted = Counted::enter(self.clone());
         let task = tokio::spawn(async move {

@@ -54,7 +54,8 @@ impl Call {
         Ok(&self.guest()?.key)
     }
 
-    /// Waits until nobody waits for the answer any more. What was asked for is done all the same; only waiting for something else ends.
+    /// Waits until nobody waits for the answer any more. What was asked for is done all the same; only
+    /// waiting for something else ends.
     pub async fn client_left(&self) {
         // Nothing is ever sent.
         let _ = self.waiting.clone().changed().await;
@@ -91,7 +92,8 @@ impl Call {
     }
 }
 
-/// Answers a request by its row in the table. One that changes something is seen through, whatever becomes of its connection.
+/// Answers a request by its row in the table. One that changes something is seen through, whatever becomes
+/// of its connection.
 pub async fn enter(server: Arc<Shared>, route: &'static Route, request: Request) -> Response {
     let begun = Instant::now();
     let mut about = About::default();

@@ -55,7 +55,8 @@ impl Metrics {
         *lock(&self.sent).entry(result).or_default() += 1;
     }
 
-    /// A debate that nobody ran was taken up here; it was claimed by this process (`own`) or by none that lives (`nobody`).
+    /// A debate that nobody ran was taken up here; it was claimed by this process (`own`) or by none that
+    /// lives (`nobody`).
     pub fn taken_up(&self, claim: &'static str) {
         *lock(&self.taken_up).entry(claim).or_default() += 1;
     }

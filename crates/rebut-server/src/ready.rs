@@ -1,5 +1,5 @@
-//! Whether the server can work: its database can be read and written. Anybody may ask that without a key, so it is looked at once a second at
-//! most, whoever asks.
+//! Whether the server can work: its database can be read and written. Anybody may ask that without a key,
+//! so it is looked at once a second at most, whoever asks.
 
 use std::{future::Future, time::Duration};
 use tokio::{

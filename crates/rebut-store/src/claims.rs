@@ -23,7 +23,8 @@ pub(crate) fn new_name() -> Arc<str> {
     Uuid::new_v4().to_string().into()
 }
 
-/// What stands before the reason in the place of a runner's name, where a debate was given up. No runner has such a name.
+/// What stands before the reason in the place of a runner's name, where a debate was given up. No runner
+/// has such a name.
 const GIVEN_UP: &str = "nobody: ";
 
 impl Claims {
@@ -54,7 +55,8 @@ impl Claims {
         Ok(())
     }
 
-    /// Gives the debate up and keeps the reason in the place of the runner. [`Claims::held_by`] must have been asked before.
+    /// Gives the debate up and keeps the reason in the place of the runner. [`Claims::held_by`] must have
+    /// been asked before.
     pub(crate) fn give_up(connection: &Connection, debate: &[u8; 16], why: &str) -> rusqlite::Result<()> {
         let mut statement = connection.prepare_cached("INSERT OR REPLACE INTO claims (debate_id, runner) VALUES (?1, ?2)")?;
         statement.execute(params![debate, format!("{GIVEN_UP}{why}")]).map(drop)

@@ -140,7 +140,8 @@ impl Drop for Watcher {
     }
 }
 
-/// Looks until it is stopped. What could not be looked at is looked at later: the numbers of events tell what was missed.
+/// Looks until it is stopped. What could not be looked at is looked at later: the numbers of events tell
+/// what was missed.
 fn watch(readers: &Readers, first: Reader, elsewhere: &Elsewhere, stopped: &Receiver<()>) {
     let mut reader = Some(first);
     let mut known = None;

@@ -1,5 +1,5 @@
-//! Which files were opened: a path says nothing of the file behind it, which somebody may have deleted or replaced. SQLite would go on
-//! writing to the old one, which nobody finds any more.
+//! Which files were opened: a path says nothing of the file behind it, which somebody may have deleted or
+//! replaced. SQLite would go on writing to the old one, which nobody finds any more.
 
 use rebut_engine::store::StoreError;
 use std::{
@@ -7,7 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What tells a file from every other that there is: its device and its number there. Unknown where the system has no such numbers.
+/// What tells a file from every other that there is: its device and its number there. Unknown where the
+/// system has no such numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity(Option<(u64, u64)>);
 

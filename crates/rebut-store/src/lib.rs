@@ -22,7 +22,8 @@ use rebut_engine::store::StoreError;
 use rusqlite::ErrorCode;
 use std::{fmt::Display, path::Path};
 
-/// The failure of a reading. A file that is damaged, or is none of its own, is told apart: no waiting and no free disk mends that.
+/// The failure of a reading. A file that is damaged, or is none of its own, is told apart: no waiting and
+/// no free disk mends that.
 fn sql_failed(doing: &str, path: &Path, error: &rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Foreign(path.display().to_string()),
@@ -32,7 +33,8 @@ fn sql_failed(doing: &str, path: &Path, error: &rusqlite::Error) -> StoreError {
     }
 }
 
-/// The failure of a change that was not made. One that may work later, since it only waited in vain or the disk is full, is told apart.
+/// The failure of a change that was not made. One that may work later, since it only waited in vain or the
+/// disk is full, is told apart.
 fn unwritten(doing: &str, error: &rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(format!("{doing}: {error}")),
@@ -41,7 +43,8 @@ fn unwritten(doing: &str, error: &rusqlite::Error) -> StoreError {
     }
 }
 
-/// Whether nothing is wrong with what was asked for, but with the disk: it is full, it fails, or it takes no more files.
+/// Whether nothing is wrong with what was asked for, but with the disk: it is full, it fails, or it takes
+/// no more files.
 fn is_of_the_disk(error: &rusqlite::Error) -> bool {
     use ErrorCode::{CannotOpen, DiskFull, OutOfMemory, PermissionDenied, ReadOnly, SystemIoFailure};
     let code = error.sqlite_error_code();

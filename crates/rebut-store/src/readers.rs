@@ -75,7 +75,8 @@ impl Readers {
         spawn_blocking(read).await.unwrap_or_else(|error| Err(failed("reading the database", error)))
     }
 
-    /// A connection of the caller's own, who gives it up soon after the readers are [closed](Self::are_closed).
+    /// A connection of the caller's own, who gives it up soon after the readers are
+    /// [closed](Self::are_closed).
     pub(crate) fn open(&self) -> Result<Reader, StoreError> {
         let state = self.state();
         if state.closed {

@@ -115,7 +115,8 @@ pub(crate) fn end_of(connection: &Connection, debate: DebateId) -> rusqlite::Res
     Ok(end.optional()?.unwrap_or_default())
 }
 
-/// The hash in those bytes. Bytes that are none get one that no record follows: a damaged journal can be removed, and not be added to.
+/// The hash in those bytes. Bytes that are none get one that no record follows: a damaged journal can be
+/// removed, and not be added to.
 pub(crate) fn head(bytes: &[u8]) -> Hash {
     bytes.try_into().map_or_else(|_| Hash::of(bytes), Hash)
 }

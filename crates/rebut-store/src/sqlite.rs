@@ -59,8 +59,8 @@ impl SqliteStore {
         Ok(Self { watcher: Mutex::new(None), readers, writer, elsewhere, path, runner, _copy: None })
     }
 
-    /// Opens a file that is there for reading only, where it cannot be [opened](Self::open): on a disk that is full or takes no changes.
-    /// Whatever is to be written is refused with `why`.
+    /// Opens a file that is there for reading only, where it cannot be [opened](Self::open): on a disk that
+    /// is full or takes no changes. Whatever is to be written is refused with `why`.
     pub fn open_read_only(path: &Path, why: StoreError) -> Result<Self, StoreError> {
         let path = std::path::absolute(path).map_err(|error| failed("finding the database", error))?;
         let has_log = fs::metadata(beside(&path, "-wal")).is_ok_and(|log| log.len() > 0);

@@ -59,8 +59,8 @@ struct Job {
 }
 
 impl Writer {
-    /// Starts the thread, over a connection to the database at `path`, which is the file with this identity. Debates are claimed under the
-    /// name of `runner`.
+    /// Starts the thread, over a connection to the database at `path`, which is the file with this
+    /// identity. Debates are claimed under the name of `runner`.
     pub(crate) fn start(
         connection: Connection,
         path: &Path,
@@ -117,7 +117,8 @@ impl Drop for Writer {
     }
 }
 
-/// What the thread has before it. Fields are dropped in this order: the connection that writes closes after those that read.
+/// What the thread has before it. Fields are dropped in this order: the connection that writes closes after
+/// those that read.
 struct Desk {
     readers: Arc<Readers>,
     /// The name under which debates are claimed.
@@ -287,7 +288,8 @@ impl Desk {
         (self.wrote, self.trouble) = (Instant::now(), None);
     }
 
-    /// Remembers why nothing is written. After a failure of the disk everything is read anew before more is written.
+    /// Remembers why nothing is written. After a failure of the disk everything is read anew before more is
+    /// written.
     fn failed(&mut self, error: &StoreError) {
         let known = match error {
             StoreError::Unavailable(why) | StoreError::Unwritable(why) => {
@@ -308,8 +310,8 @@ impl Desk {
             Access::Closed(claims) => claims,
             Access::Open(ledger) => {
                 let (connection, claims) = ledger.into_parts();
-                // The last to close a database brings its log into it, which must not happen from a log that may not be on the disk.
-                // Where even that cannot be said, it is not open any more.
+                // The last to close a database brings its log into it, which must not happen from a log
+                // that may not be on the disk. Where even that cannot be said, it is not open any more.
                 let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
                 claims
             }
@@ -343,9 +345,10 @@ impl Desk {
         Ok(())
     }
 
-    /// Opens a database after the disk failed to keep its log: a sync that failed once may succeed the second time without the data being
-    /// there. So nobody here keeps the log open, it is read from its beginning with its checksums, and what is whole in it is brought into
-    /// the database, whose own sync then tells the truth.
+    /// Opens a database after the disk failed to keep its log: a sync that failed once may succeed the
+    /// second time without the data being there. So nobody here keeps the log open, it is read from its
+    /// beginning with its checksums, and what is whole in it is brought into the database, whose own sync
+    /// then tells the truth.
     fn open_doubted(&mut self) -> Result<Connection, StoreError> {
         let opened = if self.readers.close() {
             schema::reopen_writer(&self.path).and_then(|connection| match empty_log(&connection) {
@@ -374,7 +377,8 @@ impl Desk {
         Ok(())
     }
 
-    /// Brings to the disk what is not there yet, clears the log of removed text, and finds out whether a disk that failed works again.
+    /// Brings to the disk what is not there yet, clears the log of removed text, and finds out whether a
+    /// disk that failed works again.
     fn settle(&mut self) {
         if self.trouble.is_some() {
             // Whoever asks is told; here it is enough that it was tried.
@@ -410,7 +414,8 @@ impl Desk {
         self.failed(&StoreError::Unwritable(format!("{doing}: {error}")));
     }
 
-    /// Fails while nothing can be written. Writes a little to find out, unless something was written a moment ago.
+    /// Fails while nothing can be written. Writes a little to find out, unless something was written a
+    /// moment ago.
     fn check(&mut self) -> Result<(), StoreError> {
         let checked = self.open().and_then(|()| match &self.trouble {
             None if self.wrote.elapsed() < RECENT => Ok(()),
@@ -457,8 +462,8 @@ impl Access {
     }
 }
 
-/// What a commit that failed leaves. A full disk is found out before the last piece of it is written, and a broken rule before the first;
-/// after anything else nobody can say what the disk holds.
+/// What a commit that failed leaves. A full disk is found out before the last piece of it is written, and a
+/// broken rule before the first; after anything else nobody can say what the disk holds.
 fn uncommitted(error: &rusqlite::Error) -> Trouble {
     let doing = "committing to the database";
     match error.sqlite_error_code() {
@@ -483,7 +488,8 @@ fn has_room(path: &Path) -> Result<(), StoreError> {
     name.push(".room");
     let place = PathBuf::from(name);
     let take = || {
-        // Left by a process that was killed, or put there by somebody else: a link is removed, never followed.
+        // Left by a process that was killed, or put there by somebody else: a link is removed, never
+        // followed.
         match fs::remove_file(&place) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

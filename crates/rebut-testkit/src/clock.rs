@@ -1,5 +1,6 @@
-//! Clocks for tests: one that follows tokio's own, so that under paused time hours pass in an instant and every run sees the same times; one whose
-//! wall clock can be set while time goes on as it does; and the machine's own, for which more time can be said to have passed.
+//! Clocks for tests: one that follows tokio's own, so that under paused time hours pass in an instant and
+//! every run sees the same times; one whose wall clock can be set while time goes on as it does; and the
+//! machine's own, for which more time can be said to have passed.
 
 use jiff::{SignedDuration, Timestamp};
 use rebut_engine::clock::{Clock, SystemClock};

@@ -192,7 +192,8 @@ async fn conflict_leaves_nothing_behind(store: Arc<dyn Store>) {
     assert_eq!(loaded(&store, debate, 3).await, late);
 }
 
-/// A journal of the same length is not the same journal: one database went back, and somebody else wrote there.
+/// A journal of the same length is not the same journal: one database went back, and somebody else wrote
+/// there.
 async fn an_append_names_its_predecessor(store: Arc<dyn Store>) {
     let debate = DebateId::new();
     let records = more_records(debate, &[], 3, "there");

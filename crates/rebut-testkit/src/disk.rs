@@ -14,8 +14,9 @@ const PAGE: u64 = 4096;
 /// Set where a test has mounts of its own.
 const INSIDE: &str = "REBUT_TEST_OWN_MOUNTS";
 
-/// Runs the test of that full name once more in a mount namespace of its own, where whoever it runs as may mount something and nobody else
-/// sees it. Says whether this is that run; if not, the test is over. Fails where the system allows no such namespace.
+/// Runs the test of that full name once more in a mount namespace of its own, where whoever it runs as may
+/// mount something and nobody else sees it. Says whether this is that run; if not, the test is over. Fails
+/// where the system allows no such namespace.
 pub fn has_own_mounts(test: &str) -> bool {
     if env::var_os(INSIDE).is_some() {
         return true;
@@ -76,7 +77,8 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Takes a folder from everybody who would change something in it, as a medium does that is written once. Needs [`has_own_mounts`].
+/// Takes a folder from everybody who would change something in it, as a medium does that is written once.
+/// Needs [`has_own_mounts`].
 pub fn make_read_only(folder: &Path) {
     let itself = folder.to_str().expect("a plain path");
     mount(&["--bind", itself], folder);

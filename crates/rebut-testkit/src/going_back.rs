@@ -1,5 +1,6 @@
-//! A database that goes back under a live run, as a promoted standby or a restored backup does: by every number of events, after every
-//! append, alone or while somebody cancels the debate at the shortened journal.
+//! A database that goes back under a live run, as a promoted standby or a restored backup does: by every
+//! number of events, after every append, alone or while somebody cancels the debate at the shortened
+//! journal.
 
 use crate::{
     cases::{Case, Ran},
@@ -50,7 +51,8 @@ pub struct Tally {
 /// No run takes so long: one that does is stuck.
 const STUCK: Duration = Duration::from_secs(120);
 
-/// Runs a case again and again. After append number 1, 1 + `step`, … the database goes back by each of `backs` events.
+/// Runs a case again and again. After append number 1, 1 + `step`, … the database goes back by each of
+/// `backs` events.
 pub async fn suite(case: &Case, fresh: impl AsyncFn() -> Database, step: usize, backs: &[u64]) -> Tally {
     let (_, undisturbed) = case.run(Arc::new(MemoryStore::new())).await.unwrap_or_else(|error| panic!("{}: {error}", case.name));
     let mut tally = Tally::default();
@@ -109,7 +111,8 @@ impl Going<'_> {
         true
     }
 
-    /// The store of the run: after that append the database goes back once, and perhaps somebody cancels the debate where it ends then.
+    /// The store of the run: after that append the database goes back once, and perhaps somebody cancels
+    /// the debate where it ends then.
     fn goes_back(&self, went: Arc<Mutex<Option<DebateId>>>, appends: Arc<AtomicUsize>) -> Interposed {
         let (at, back, is_cancelled) = (self.at, self.back, self.is_cancelled);
         let (go_back, other, case) = (self.database.go_back.clone(), self.database.other.clone(), self.case.clone());

@@ -1,4 +1,5 @@
-//! A store with something between it and its user: a crash, a slow disk, a database that cannot be reached, or one with a clock of its own.
+//! A store with something between it and its user: a crash, a slow disk, a database that cannot be reached,
+//! or one with a clock of its own.
 
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;

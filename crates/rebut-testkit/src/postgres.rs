@@ -80,7 +80,8 @@ impl Cluster {
         cluster
     }
 
-    /// A standby of this server, which follows what that writes and can be read. It waits until it has what is there.
+    /// A standby of this server, which follows what that writes and can be read. It waits until it has what
+    /// is there.
     pub fn standby(&self) -> Self {
         let standby = Self::prepare(None);
         let primary = self.folder.path();

@@ -127,8 +127,8 @@ impl App {
         self.found.get_or_init(|| auto::candidates(registry, &self.clis)).await.clone()
     }
 
-    /// The database that debates are kept in. One that cannot be written, on a full disk or in a folder that takes no changes, can still be
-    /// read; what is to be written there is refused.
+    /// The database that debates are kept in. One that cannot be written, on a full disk or in a folder
+    /// that takes no changes, can still be read; what is to be written there is refused.
     pub async fn store(&self) -> Result<Arc<dyn Store>, CliError> {
         let Kept::File(path) = self.place()?.kept() else { return Ok(self.database().await?) };
         Ok(match SqliteStore::open(&path) {
@@ -168,7 +168,8 @@ impl App {
         self.desk_with(store, registry, models, DeskOptions { patience: self.patience(), ..DeskOptions::default() })
     }
 
-    /// How long a debate of a command waits for a disk that is full. Somebody sits before it, and can go on when there is room again.
+    /// How long a debate of a command waits for a disk that is full. Somebody sits before it, and can go on
+    /// when there is room again.
     fn patience(&self) -> Option<Duration> {
         self.place.as_ref().is_some_and(|place| matches!(place.kept(), Kept::File(_))).then_some(PATIENCE)
     }

@@ -167,8 +167,9 @@ fn diff(dir: &Path, commit: &str, files: &[OsString]) -> Result<String, CliError
     Ok(text)
 }
 
-/// The first file in a folder that a repository around it has; `None` where there is no such repository,
-/// or no git that could change the file. Where git cannot tell, that is an error: the answer guards what is kept in the folder.
+/// The first file in a folder that a repository around it has; `None` where there is no such repository, or
+/// no git that could change the file. Where git cannot tell, that is an error: the answer guards what is
+/// kept in the folder.
 pub fn first_tracked(dir: &Path) -> Result<Option<String>, CliError> {
     let whole = dir.canonicalize().map_err(|error| CliError::file("find", dir, &error))?;
     if !is_installed() {

@@ -141,7 +141,8 @@ impl Place {
         })
     }
 
-    /// The same; none where there is none yet and nothing can be written, so that what is there can at least be read.
+    /// The same; none where there is none yet and nothing can be written, so that what is there can at
+    /// least be read.
     pub fn seal_if_possible(&self) -> Result<Option<Seal>, CliError> {
         let has_none = reading::text_if_there(&self.dir.join(SEAL))?.is_none();
         if has_none && self.dir.is_dir() && !can_be_written(&self.dir) { Ok(None) } else { self.seal().map(Some) }

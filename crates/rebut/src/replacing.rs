@@ -1,5 +1,5 @@
-//! Writing files in one step: whole or not at all, also after a power cut, never through a link that somebody planted, and secrets
-//! readable only by their owner.
+//! Writing files in one step: whole or not at all, also after a power cut, never through a link that
+//! somebody planted, and secrets readable only by their owner.
 
 use crate::{
     beneath::{Folder, Kind, Readers, Typed},

@@ -1,5 +1,5 @@
-//! What was accepted is done: work that changes something ends whether or not its caller waits, and debates that this process has claimed
-//! and does not run are found.
+//! What was accepted is done: work that changes something ends whether or not its caller waits, and debates
+//! that this process has claimed and does not run are found.
 
 use super::{Desk, Inner};
 use crate::{DebateId, error::DeskError};
@@ -8,7 +8,8 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-/// Does something in a task of its own. The caller only waits for word of it, and may stop waiting: it is done all the same.
+/// Does something in a task of its own. The caller only waits for word of it, and may stop waiting: it is
+/// done all the same.
 pub(super) async fn apart<T: Send + 'static>(work: impl Future<Output = Result<T, DeskError>> + Send + 'static) -> Result<T, DeskError> {
     match tokio::spawn(work).await.map_err(tokio::task::JoinError::try_into_panic) {
         Ok(done) => done,
@@ -70,8 +71,9 @@ impl Inner {
 }
 
 impl Desk {
-    /// Debates that are recorded as running, that this process has claimed and does not run, the oldest first: their runs ended without a
-    /// word, e.g. since the database could not be read. One whose run crashed here is left alone for a while.
+    /// Debates that are recorded as running, that this process has claimed and does not run, the oldest
+    /// first: their runs ended without a word, e.g. since the database could not be read. One whose run
+    /// crashed here is left alone for a while.
     pub async fn stranded(&self) -> Result<Vec<DebateId>, DeskError> {
         // Looked at before and after: one that began or ended meanwhile is not stranded.
         let before = self.inner.occupied();

@@ -71,13 +71,15 @@ struct Inner {
     formats: &'static [Format],
     stream_deltas: bool,
     live: Mutex<HashMap<DebateId, Live>>,
-    /// Debates that are being begun or taken up here, and how many times each: claimed, perhaps, and not run yet.
+    /// Debates that are being begun or taken up here, and how many times each: claimed, perhaps, and not
+    /// run yet.
     begun: channel::Sender<HashMap<DebateId, usize>>,
     /// Whether this process is letting go of its debates.
     leaving: AtomicBool,
     /// Debates whose runs crashed here, and when.
     crashed: Mutex<HashMap<DebateId, Instant>>,
-    /// Debates whose runs ended here without a word in their journals, and how long those were then: nothing more comes of them.
+    /// Debates whose runs ended here without a word in their journals, and how long those were then:
+    /// nothing more comes of them.
     halted: Mutex<HashMap<DebateId, u64>>,
     patience: Arc<Patience>,
     /// Who is told of what is appended.
@@ -117,8 +119,8 @@ pub struct DeskOptions {
     pub sandbox: Arc<dyn Sandbox>,
     /// Who is told of every event.
     pub observer: Option<Arc<dyn Observer>>,
-    /// How long a run waits while nothing can be written or the database is out of reach, before it ends and stays open; `None` is as long as
-    /// it takes.
+    /// How long a run waits while nothing can be written or the database is out of reach, before it ends
+    /// and stays open; `None` is as long as it takes.
     pub patience: Option<Duration>,
 }
 
@@ -349,8 +351,8 @@ impl Desk {
         Ok(closes.is_some_and(|closes| self.inner.deadlines.left(closes).is_zero()))
     }
 
-    /// When a gate closes. `None` where that is for another process to say: without a clock that both share, the one that waits at the gate
-    /// measures its time, as long as it lives.
+    /// When a gate closes. `None` where that is for another process to say: without a clock that both
+    /// share, the one that waits at the gate measures its time, as long as it lives.
     async fn gate_closes(&self, id: DebateId, gate: &GateOpened) -> Result<Option<Instant>, DeskError> {
         let is_shared = self.inner.deadlines.are_shared();
         if !is_shared && !self.runs_here(id) && self.inner.store.runner(id).await?.is_some() {

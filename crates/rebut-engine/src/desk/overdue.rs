@@ -57,7 +57,8 @@ impl Desk {
         waiting.map(|(id, gate)| self.inner.deadlines.roughly_left(id, gate)).min()
     }
 
-    /// Waits until a debate is paused here, which may rest at a gate. One that was since this was asked last counts.
+    /// Waits until a debate is paused here, which may rest at a gate. One that was since this was asked
+    /// last counts.
     pub async fn until_paused(&self) {
         self.inner.paused.notified().await;
     }

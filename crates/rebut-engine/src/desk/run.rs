@@ -194,8 +194,9 @@ impl Desk {
         Ok(())
     }
 
-    /// Records the beginning and spawns the run. `copied` are events taken over from another debate. Both happen in a task of its own: if
-    /// the caller does not wait for it, either nothing is recorded or the debate runs.
+    /// Records the beginning and spawns the run. `copied` are events taken over from another debate. Both
+    /// happen in a task of its own: if the caller does not wait for it, either nothing is recorded or the
+    /// debate runs.
     pub(super) async fn begin(
         &self,
         id: DebateId,
@@ -229,7 +230,8 @@ impl Desk {
             ..Commit::default()
         };
         let forked = !copied.is_empty();
-        // What is copied is found as if it had been recorded here. It is not read back: between the append and the run nothing may fail.
+        // What is copied is found as if it had been recorded here. It is not read back: between the append
+        // and the run nothing may fail.
         journal.recall(&copied, 2);
         let first = Entry::new(Place::default(), Event::DebateStarted(started.clone()));
         match journal.append(std::iter::once(first).chain(copied).collect(), commit).await {
@@ -347,7 +349,8 @@ impl Desk {
         let spawned = tokio::spawn(async move {
             let end = end;
             let leaving = leaving;
-            // Whoever asked for it is told first, and can watch from the beginning; if they left, the other end is gone.
+            // Whoever asked for it is told first, and can watch from the beginning; if they left, the other
+            // end is gone.
             let _ = told.await;
             let driven = AssertUnwindSafe(drive(format, debate)).catch_unwind();
             let result = tokio::select! {

@@ -241,7 +241,8 @@ impl Desk {
         if known { Ok(journal) } else { Err(DeskError::NotFound(id.to_string())) }
     }
 
-    /// In a task of its own: a run that waits at this journal hears of what was recorded even if nobody waits for the answer.
+    /// In a task of its own: a run that waits at this journal hears of what was recorded even if nobody
+    /// waits for the answer.
     async fn append_human(&self, journal: &Arc<Journal>, event: Event, commit: Commit) -> Result<(), DeskError> {
         let (desk, journal) = (self.clone(), journal.clone());
         apart(async move { desk.append_human_now(&journal, event, commit).await }).await

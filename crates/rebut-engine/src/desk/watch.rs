@@ -57,7 +57,8 @@ impl Desk {
         let runs = self.inner.live().contains_key(&id);
         let Picked { records, head } = self.pick(id, &Pick { most: Some(1), from_end: true, ..Pick::of(&STANDING) }).await?;
         let known = head.map_or(0, |head| head.seq);
-        // A run may have ended before anybody could watch it, unless somebody has gone on with the debate since.
+        // A run may have ended before anybody could watch it, unless somebody has gone on with the debate
+        // since.
         let is_old = |count: &u64| records.iter().all(|record| record.seq <= *count);
         let ran = runs || self.inner.halted().get(&id).is_some_and(is_old);
         Ok(Watch {
@@ -177,8 +178,9 @@ impl Leaving {
 }
 
 impl Leaving {
-    /// Gives up a debate whose database went back behind what was written here, and waits for that database as long as it takes: whoever
-    /// looks for debates that nobody runs finds it, and goes on from what is there. A cancel that is there is carried out at once.
+    /// Gives up a debate whose database went back behind what was written here, and waits for that database
+    /// as long as it takes: whoever looks for debates that nobody runs finds it, and goes on from what is
+    /// there. A cancel that is there is carried out at once.
     pub(super) async fn part(&self) {
         let desk = Desk { inner: self.inner.clone() };
         let mut pause = Duration::from_millis(100);
@@ -290,7 +292,8 @@ impl Watch {
         Ok(())
     }
 
-    /// A run that is gone may have left since the database went back: whoever saw what is there no more is told.
+    /// A run that is gone may have left since the database went back: whoever saw what is there no more is
+    /// told.
     async fn check_shown(&mut self) -> Result<(), DeskError> {
         let head = self.desk.inner.store.pick(self.id, &Pick { most: Some(0), ..Pick::default() }).await?.head;
         let (seq, hash) = head.map_or_else(Default::default, |head| (head.seq, head.hash));

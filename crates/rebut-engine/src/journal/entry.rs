@@ -24,8 +24,8 @@ impl Entry {
         Self { place, event, role: None }
     }
 
-    /// Adds its record and rows to an append, behind the record of that hash. With the salt it was written with before it is the same record
-    /// again. Gives its hash.
+    /// Adds its record and rows to an append, behind the record of that hash. With the salt it was written
+    /// with before it is the same record again. Gives its hash.
     pub(super) fn add_to(&self, append: &mut Append, seq: u64, prev: Hash, now: &Arc<str>, salt: Option<[u8; 16]>) -> Hash {
         let record = Record::salted(append.debate, seq, prev, now.clone(), self.place.clone(), &self.event, salt);
         let hash = record.hash;

@@ -1,5 +1,6 @@
-//! Where the store's journal ends, against what is known here: taking in what others appended, and appending again what a store that went
-//! back has lost. A standby that is promoted may lack the last commits, and a restored backup lacks more.
+//! Where the store's journal ends, against what is known here: taking in what others appended, and
+//! appending again what a store that went back has lost. A standby that is promoted may lack the last
+//! commits, and a restored backup lacks more.
 
 use super::{End, Entry, Journal, window::Mark, writing};
 use crate::{
@@ -11,8 +12,8 @@ use crate::{
 };
 
 impl Journal {
-    /// Takes in what others appended, or mends what the store has lost; `there` is where its journal ends, if that is known. Whether that
-    /// changed anything, so that appending again can come to something else.
+    /// Takes in what others appended, or mends what the store has lost; `there` is where its journal ends,
+    /// if that is known. Whether that changed anything, so that appending again can come to something else.
     pub(super) async fn meet(&self, end: &mut End, there: Option<(u64, Hash)>) -> Result<bool, Halt> {
         match there {
             Some((count, head)) if parts(end, count, head) => self.mend(end, count, head).await.map(|()| true),
@@ -51,7 +52,8 @@ impl Journal {
         (end.count, end.head) = (record.seq, record.hash);
         let event = record.event().map_err(|error| Halt::Broken(format!("event {} cannot be read: {error}", record.seq)))?;
         match (&event, Mark::of(&record)) {
-            // What was taken out must not come back, nor what this program does not know as it was. And only a runner writes again.
+            // What was taken out must not come back, nor what this program does not know as it was. And
+            // only a runner writes again.
             (None | Some(Event::EventRedacted(_)), _) | (_, None) => end.window.begin(record.seq, record.hash),
             _ if !end.holds => end.window.begin(record.seq, record.hash),
             (Some(event), Some(mark)) => end.window.push(Entry::new(place_of(&record), event.clone()), record.ts.clone(), mark),
@@ -60,8 +62,9 @@ impl Journal {
         Ok(())
     }
 
-    /// The store's journal ends before what was written here, or otherwise: what it lost is appended again where that follows its end. If it
-    /// does not, or is not kept any more, this run is over: whoever takes the debate up goes on from what the store has.
+    /// The store's journal ends before what was written here, or otherwise: what it lost is appended again
+    /// where that follows its end. If it does not, or is not kept any more, this run is over: whoever takes
+    /// the debate up goes on from what the store has.
     async fn mend(&self, end: &mut End, mut count: u64, mut head: Hash) -> Result<(), Halt> {
         let mut pause = writing::Backoff::default();
         // A journal that is longer is for whoever reads its tail.

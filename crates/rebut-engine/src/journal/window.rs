@@ -1,4 +1,5 @@
-//! The last events of a journal while it is open, kept so that they can be appended again where the store has lost them.
+//! The last events of a journal while it is open, kept so that they can be appended again where the store
+//! has lost them.
 
 use super::Entry;
 use crate::{
@@ -9,13 +10,15 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// So many events are kept at most: a standby that is promoted lacks what was written in the last moments, not rounds ago.
+/// So many events are kept at most: a standby that is promoted lacks what was written in the last moments,
+/// not rounds ago.
 const MOST: usize = 32;
 
 /// And so many bytes of them: thousands of debates may be live.
 const MOST_BYTES: usize = 16 << 10;
 
-/// Everything behind the event of number `after`, up to the end. Events share what they hold with the run, so that keeping them costs little.
+/// Everything behind the event of number `after`, up to the end. Events share what they hold with the run,
+/// so that keeping them costs little.
 #[derive(Default)]
 pub(super) struct Window {
     after: u64,
@@ -66,8 +69,8 @@ impl Window {
         self.kept.drain(..gone);
     }
 
-    /// The append of everything behind the event of that number and hash; `None` where that is not known here to be one of this journal, or
-    /// the events cannot be made again as they were.
+    /// The append of everything behind the event of that number and hash; `None` where that is not known
+    /// here to be one of this journal, or the events cannot be made again as they were.
     pub(super) fn behind(&self, debate: DebateId, after: u64, prev: Hash) -> Option<Append> {
         let known = usize::try_from(after.checked_sub(self.after)?).ok()?;
         let own = match known {

@@ -1,5 +1,5 @@
-//! Reading and writing a journal whose database may be out of reach, or its disk full, for a while: whoever runs a debate waits for it, all
-//! others are told.
+//! Reading and writing a journal whose database may be out of reach, or its disk full, for a while: whoever
+//! runs a debate waits for it, all others are told.
 
 use crate::{
     DebateId,
@@ -18,8 +18,8 @@ use tokio::time::Instant;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// How long the runs of a desk wait for a database that cannot be used. They share it, since they share the database: where one has waited
-/// in vain, the next does not begin to wait anew.
+/// How long the runs of a desk wait for a database that cannot be used. They share it, since they share the
+/// database: where one has waited in vain, the next does not begin to wait anew.
 #[derive(Default)]
 pub struct Patience {
     /// As long as it takes, where this is `None`.
@@ -63,7 +63,8 @@ pub(super) struct Means {
 /// An append under way.
 type Writing = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
-/// Appends. While that cannot work, the runner of the debate tries again, and finds out whether the first try was written.
+/// Appends. While that cannot work, the runner of the debate tries again, and finds out whether the first
+/// try was written.
 pub(super) fn write(means: Means, append: Append, runs: bool) -> Writing {
     if runs && means.store.may_be_unreachable() {
         return Box::pin(write_at_last(means, append));
@@ -77,7 +78,8 @@ async fn write_at_last(means: Means, append: Append) -> Result<(), StoreError> {
     loop {
         let result = means.store.append(append.clone()).await;
         match result {
-            // Whoever asks for a debate is told at once that nothing came of it; there is no run yet that could wait.
+            // Whoever asks for a debate is told at once that nothing came of it; there is no run yet that
+            // could wait.
             Err(StoreError::Unwritable(_) | StoreError::Busy(_)) if append.claim == Claim::Take && !is_uncertain => return result,
             Err(error) if error.is_passing() => {
                 is_uncertain |= matches!(error, StoreError::Unavailable(_));

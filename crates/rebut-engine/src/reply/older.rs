@@ -1,5 +1,5 @@
-//! How replies were read before only whole ones counted. Debates that began then are read so still: they are resumed and replayed by the
-//! rules they began with.
+//! How replies were read before only whole ones counted. Debates that began then are read so still: they
+//! are resumed and replayed by the rules they began with.
 
 use super::{Check, Extracted, Reply};
 

@@ -1,10 +1,12 @@
-//! Mending JSON that a model wrote almost right. Nothing is closed for it: no bracket and no quote is ever added, so what was cut stays cut.
+//! Mending JSON that a model wrote almost right. Nothing is closed for it: no bracket and no quote is ever
+//! added, so what was cut stays cut.
 
 use super::DEPTH;
 use std::{fmt::Write as _, iter::Peekable, str::Chars};
 
-/// The object as strict JSON; `None` where it would take more than this: commas before a closing bracket are dropped, single quotes, Python's
-/// words and raw line breaks are written as JSON has them, and quotes and backslashes inside of a text are escaped.
+/// The object as strict JSON; `None` where it would take more than this: commas before a closing bracket
+/// are dropped, single quotes, Python's words and raw line breaks are written as JSON has them, and quotes
+/// and backslashes inside of a text are escaped.
 pub(super) fn mended(object: &str) -> Option<String> {
     let mut mending = Mending { rest: object.chars().peekable(), mended: String::with_capacity(object.len() + 16), depth: 0 };
     mending.value()?;
@@ -59,7 +61,8 @@ impl Mending<'_> {
         Some(())
     }
 
-    /// A text, of which the opening quote was read. It ends at the quote behind which one of `ends` stands; any other quote belongs to it.
+    /// A text, of which the opening quote was read. It ends at the quote behind which one of `ends` stands;
+    /// any other quote belongs to it.
     fn text(&mut self, quote: char, ends: &[char]) -> Option<()> {
         self.mended.push('"');
         loop {

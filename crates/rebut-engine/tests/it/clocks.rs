@@ -1,4 +1,5 @@
-//! Gates under wall clocks that are wrong or jump: what counts is the store's clock where it has one, and otherwise how much time has passed.
+//! Gates under wall clocks that are wrong or jump: what counts is the store's clock where it has one, and
+//! otherwise how much time has passed.
 
 use crate::{
     approval::{at_gate, kinds, open_gate, paused_at_gate, start},
@@ -142,7 +143,8 @@ async fn a_jump_neither_ends_nor_extends_a_wait() {
     }
 }
 
-/// What is said to be so much longer is that much longer, and what the journal says then is right for whoever knows of no jump.
+/// What is said to be so much longer is that much longer, and what the journal says then is right for
+/// whoever knows of no jump.
 #[tokio::test(start_paused = true)]
 async fn more_time_is_added_to_what_is_left() {
     let clock = Arc::new(WrongClock::new(0));

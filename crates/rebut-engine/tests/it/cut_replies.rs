@@ -1,5 +1,5 @@
-//! Replies that were cut: every kind of reply of every format, cut at every byte. A cut reply is nothing, or, where only words around the
-//! reply were lost, exactly the reply of the whole text.
+//! Replies that were cut: every kind of reply of every format, cut at every byte. A cut reply is nothing,
+//! or, where only words around the reply were lost, exactly the reply of the whole text.
 
 use rebut_engine::{
     DebateId,
@@ -47,7 +47,8 @@ impl Dressed {
         ]
     }
 
-    /// Every text that a cut may leave, with its length before it was made readable: a cut may fall into a character.
+    /// Every text that a cut may leave, with its length before it was made readable: a cut may fall into a
+    /// character.
     fn cuts(&self) -> impl Iterator<Item = (usize, String)> {
         let bytes = self.text.as_bytes();
         (0..bytes.len()).map(|length| (length, String::from_utf8_lossy(&bytes[..length]).into_owned()))
@@ -193,8 +194,8 @@ async fn no_cut_of_any_reply_counts() {
     }
 }
 
-/// A journal as an older program wrote it, which made up for missing tails: nothing pinned about whole replies, and one that lacks its last
-/// bracket was counted. Up to the event `most`.
+/// A journal as an older program wrote it, which made up for missing tails: nothing pinned about whole
+/// replies, and one that lacks its last bracket was counted. Up to the event `most`.
 async fn older_journal(store: &MemoryStore, case: &Case, whole_replies: bool, most: usize) -> Portable {
     let desk = case.desk(Arc::new(store.clone()), case.model());
     let (id, _) = desk.run(case.start.clone()).await.expect("a run");
@@ -218,8 +219,9 @@ async fn older_journal(store: &MemoryStore, case: &Case, whole_replies: bool, mo
     Portable { debate, records, checkpoints }
 }
 
-/// What was counted stays counted: an older debate is replayed and resumed by the rules it began with, down to the byte. By those of today
-/// the same reply would have been asked for again, and a replay says so instead of going on with somebody absent.
+/// What was counted stays counted: an older debate is replayed and resumed by the rules it began with, down
+/// to the byte. By those of today the same reply would have been asked for again, and a replay says so
+/// instead of going on with somebody absent.
 #[tokio::test(start_paused = true)]
 async fn an_older_debate_goes_on_by_the_rules_it_began_with() {
     let case = Case::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/decide/convinced-in-round-2"));

@@ -1,5 +1,6 @@
-//! A store that goes back behind what a live run wrote: what it lost is written again, or the run is given up and says so; never is anything
-//! written behind a record that is not its predecessor, and nothing is tried without a pause.
+//! A store that goes back behind what a live run wrote: what it lost is written again, or the run is given
+//! up and says so; never is anything written behind a record that is not its predecessor, and nothing is
+//! tried without a pause.
 
 use crate::kernel::case;
 use rebut_engine::{

@@ -1,4 +1,5 @@
-//! Whoever asks for something may leave at any moment: then either nothing is recorded, or what was asked for is done.
+//! Whoever asks for something may leave at any moment: then either nothing is recorded, or what was asked
+//! for is done.
 
 use crate::kernel::{Only, case, decision};
 use rebut_engine::{
@@ -21,7 +22,8 @@ use std::{
 /// Longer than anything here takes: under simulated time a hang ends in an instant.
 const FOR_EVER: Duration = Duration::from_secs(86_400);
 
-/// So often whoever asks looks for an answer, at most: more than the store takes for the longest of what is asked here.
+/// So often whoever asks looks for an answer, at most: more than the store takes for the longest of what is
+/// asked here.
 const LOOKS: usize = 24;
 
 /// So many steps the store takes before it writes, and again before it says so.

@@ -87,13 +87,14 @@ impl<'a> Incoming<'a> {
         body
     }
 
-    /// The answer has ended; what may still come, such as counts, is waited for a moment, whoever keeps the connection.
+    /// The answer has ended; what may still come, such as counts, is waited for a moment, whoever keeps the
+    /// connection.
     pub fn is_ending(&mut self) {
         self.ends_at.get_or_insert_with(|| Instant::now() + ENDING);
     }
 
-    /// Lets go of a finished body. Where its end is not there yet, it is waited for a moment behind the caller's back, so that the connection
-    /// can be used again: the answer does not wait for that.
+    /// Lets go of a finished body. Where its end is not there yet, it is waited for a moment behind the
+    /// caller's back, so that the connection can be used again: the answer does not wait for that.
     pub fn let_go(self) {
         let mut response = self.response;
         let mut end = Box::pin(async move { while let Ok(Some(_)) = response.chunk().await {} });

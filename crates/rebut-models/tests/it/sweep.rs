@@ -193,7 +193,8 @@ async fn an_answer_cut_at_its_limit_is_said_to_be_so_to_everybody() {
     }
 }
 
-/// What the server saw and held of a judge whose answers are cut, with these limits of its own and of the debate.
+/// What the server saw and held of a judge whose answers are cut, with these limits of its own and of the
+/// debate.
 async fn cut_with_room(most: Option<u32>, caps: Caps, act: impl Fn(usize) -> Behaviour + Send + Sync + 'static) -> (Vec<Value>, Vec<u64>) {
     let server = ModelServer::start(move |number, _: &Seen| act(number)).await.expect("a port");
     let desk = desk([("p".to_owned(), priced(server.base_url()))].into());
@@ -226,7 +227,8 @@ async fn a_cut_answer_gets_more_room_where_the_limit_was_ours_and_the_budget_has
     assert_eq!(sent, [json!(9000), json!(18_000), json!(9000)]);
 }
 
-/// How far a server gets with its answer before it resets the connection, and how often it is asked: what may have been billed, twice.
+/// How far a server gets with its answer before it resets the connection, and how often it is asked: what
+/// may have been billed, twice.
 #[tokio::test]
 async fn a_connection_that_is_reset_within_an_answer_is_asked_once_more() {
     const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n";

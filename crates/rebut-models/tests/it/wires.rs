@@ -140,7 +140,8 @@ pub async fn once(
     Tried { result, shown, seen: seen.clone() }
 }
 
-/// Where every answer waited for its provider to let go of the connection, even a fifth of a second each, this would take too long.
+/// Where every answer waited for its provider to let go of the connection, even a fifth of a second each,
+/// this would take too long.
 #[tokio::test]
 async fn an_answer_is_there_at_its_end_whoever_keeps_the_connection() {
     for row in ROWS {
@@ -158,7 +159,8 @@ async fn an_answer_is_there_at_its_end_whoever_keeps_the_connection() {
     }
 }
 
-/// Who says that the answer has ended, but neither how much it used nor that nothing more comes, is not waited for until it falls silent.
+/// Who says that the answer has ended, but neither how much it used nor that nothing more comes, is not
+/// waited for until it falls silent.
 #[tokio::test]
 async fn an_answer_without_counts_and_mark_is_there_soon_after_its_end() {
     let rows = [

@@ -1,8 +1,9 @@
 //! Tests that call the code as a program: they run in one cell, and every call of the code in a cell of its own.
 //!
-//! In the tests' cell a stand-in is where the code should be. What it is called with (arguments, standard input, environment, the plain files
-//! of the working folder) comes to us; what the code wrote, its exit code and the files it changed go back. The code itself is never there.
-//! A file that the tests made and read themselves may hold what they expect: it goes to the code only with a call that names it.
+//! In the tests' cell a stand-in is where the code should be. What it is called with (arguments, standard
+//! input, environment, the plain files of the working folder) comes to us; what the code wrote, its exit
+//! code and the files it changed go back. The code itself is never there. A file that the tests made and
+//! read themselves may hold what they expect: it goes to the code only with a call that names it.
 
 use super::{
     Prepared, Time,
@@ -33,8 +34,8 @@ const NAME: &str = "the program";
 /// Makes the folders that the tests have too, and becomes the code.
 const BEGIN: &str = r#"n=$1; shift; while [ "$n" -gt 0 ]; do mkdir -p "$1"; shift; n=$((n - 1)); done; exec "$@""#;
 
-/// Runs the script of the tests. Where it fails and the code may have needed a file that was kept from it, nothing is said about the code:
-/// then it runs beside the tests, as `otherwise` says, and is marked.
+/// Runs the script of the tests. Where it fails and the code may have needed a file that was kept from it,
+/// nothing is said about the code: then it runs beside the tests, as `otherwise` says, and is marked.
 pub(super) async fn run(
     otherwise: fn(&Job, &Tests, &Toolchain) -> Result<Plan, String>,
     jail: &Jail,

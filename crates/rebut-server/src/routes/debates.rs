@@ -234,7 +234,8 @@ async fn begun(call: &Call, id: DebateId, wait: Option<u64>, replayed: bool) -> 
     Ok(response)
 }
 
-/// The result, if the debate comes to its end in that time, the server does not stop before, and somebody waits for it.
+/// The result, if the debate comes to its end in that time, the server does not stop before, and somebody
+/// waits for it.
 async fn ended_within(call: &Call, id: DebateId, seconds: u64) -> Result<Option<Document>, Problem> {
     let server = &call.server;
     let over = async {

@@ -92,7 +92,8 @@ pub async fn health(_: Call) -> Result<Response, Problem> {
     Ok(plain("text/plain; charset=utf-8", "ok\n".to_owned()))
 }
 
-/// Whether the server can work. Whoever asks needs no key, and is told no more than that, and why not in a few words.
+/// Whether the server can work. Whoever asks needs no key, and is told no more than that, and why not in a
+/// few words.
 pub async fn ready(call: Call) -> Result<Response, Problem> {
     if *call.server.stopping.borrow() {
         return Err(Problem::stopping());

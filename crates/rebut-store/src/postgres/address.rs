@@ -18,9 +18,10 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 /// Longest time to make a connection, and to hear of one that is silent, unless the URL says another.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// Everything of ours is in one schema, beside whatever else the database holds. Nothing waits for ever; a node that stops in the middle of a
-/// transaction must not keep the others waiting. Whatever is acknowledged is on the disk, and at the synchronous standby where there is one; a
-/// server that is set to more keeps that.
+/// Everything of ours is in one schema, beside whatever else the database holds. Nothing waits for ever; a
+/// node that stops in the middle of a transaction must not keep the others waiting. Whatever is
+/// acknowledged is on the disk, and at the synchronous standby where there is one; a server that is set to
+/// more keeps that.
 const SETTINGS: &str = "SET search_path = rebut; SET client_min_messages = warning; SET statement_timeout = '30s'; SET lock_timeout = '10s'; \
                         SET idle_in_transaction_session_timeout = '10s'; \
                         SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') <> 'remote_apply'";
@@ -53,7 +54,8 @@ impl Address {
             _ => None,
         };
         let hosts: Vec<Config> = (0..config.get_hosts().len()).map(|at| only(&config, at)).collect();
-        // As everywhere with PostgreSQL, a time in the URL is for each host; ours is for all of them together.
+        // As everywhere with PostgreSQL, a time in the URL is for each host; ours is for all of them
+        // together.
         let patience = config.get_connect_timeout().copied().unwrap_or(CONNECT / u32::try_from(hosts.len()).unwrap_or(u32::MAX));
         Ok(Self { hosts, patience, shown, tls })
     }
@@ -73,7 +75,8 @@ impl Address {
         self.open(Some(heard)).await
     }
 
-    /// Tries one host after the other, each for its share of the time: one that is silent leaves the others theirs.
+    /// Tries one host after the other, each for its share of the time: one that is silent leaves the others
+    /// theirs.
     async fn open(&self, heard: Option<UnboundedSender<Notification>>) -> Result<Client, StoreError> {
         let mut why: Option<StoreError> = None;
         for host in self.in_order() {

@@ -1,5 +1,5 @@
-//! What a node knows about its own heartbeat: only one that was heard of for the whole time of a lease may say of others that they were not.
-//! Pure but for a lock.
+//! What a node knows about its own heartbeat: only one that was heard of for the whole time of a lease may
+//! say of others that they were not. Pure but for a lock.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -18,7 +18,8 @@ struct State {
     unbroken: Option<(Instant, Instant)>,
     /// Which start of which server answered the last one.
     server: Option<i64>,
-    /// Whether a beat ever failed, or another server answered than before. Nobody may have been able to renew a lease then.
+    /// Whether a beat ever failed, or another server answered than before. Nobody may have been able to
+    /// renew a lease then.
     was_in_trouble: bool,
 }
 
@@ -72,7 +73,8 @@ mod tests {
     /// What it is, the beats, now, and what is expected.
     type Row<'a> = (&'a str, &'a [Beat], u64, (bool, bool));
 
-    /// Beats at these seconds, by the server of that number, or failed; then whether a lease may be taken, and whether there are doubts.
+    /// Beats at these seconds, by the server of that number, or failed; then whether a lease may be taken,
+    /// and whether there are doubts.
     fn after(beats: &[Beat], now: u64) -> (bool, bool) {
         let (began, known) = (Instant::now(), Beats::default());
         let at = |seconds| began + Duration::from_secs(seconds);

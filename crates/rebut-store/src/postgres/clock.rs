@@ -1,5 +1,5 @@
-//! The database's clock, which decides for all nodes: asked now and then, and in between followed on this process's monotonic clock. What time this
-//! machine thinks it is counts for nothing.
+//! The database's clock, which decides for all nodes: asked now and then, and in between followed on this
+//! process's monotonic clock. What time this machine thinks it is counts for nothing.
 
 use super::pool::Pool;
 use jiff::{SignedDuration, Timestamp};
@@ -13,7 +13,8 @@ use tokio_postgres::Row;
 /// What time it is there, in microseconds since 1970.
 pub(super) const QUESTION: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
-/// It is asked so often while nobody needs it. A machine that slept, whose monotonic clock stood still, knows the time again after this.
+/// It is asked so often while nobody needs it. A machine that slept, whose monotonic clock stood still,
+/// knows the time again after this.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// The database's clock as this process knows it.

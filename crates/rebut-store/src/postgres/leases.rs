@@ -19,10 +19,11 @@ use tokio::{task::JoinHandle, time::timeout};
 use tokio_postgres::{Client, types::Type};
 use uuid::Uuid;
 
-/// Whether a lease still counts, as SQL; the parameters of these numbers are the seconds of a lease, and whether all leases count whatever
-/// their time. Nobody could renew while the database was away: when it is back, every holder has the time of a lease to be heard of again. A
-/// node that beats knows of that by itself (see [`Beats`](super::beats::Beats)); one that only looks goes by the start of the server. Whoever
-/// was written down as nobody does not come back.
+/// Whether a lease still counts, as SQL; the parameters of these numbers are the seconds of a lease, and
+/// whether all leases count whatever their time. Nobody could renew while the database was away: when it is
+/// back, every holder has the time of a lease to be heard of again. A node that beats knows of that by
+/// itself (see [`Beats`](super::beats::Beats)); one that only looks goes by the start of the server.
+/// Whoever was written down as nobody does not come back.
 pub(super) fn counts(lease: usize, all: usize) -> String {
     format!(
         "(node <> '{NOBODY}' AND
@@ -52,7 +53,8 @@ pub(super) async fn held(pool: &Pool, node: &Node) -> Result<Vec<DebateId>, Stor
     Ok(found.iter().filter_map(|row| row.try_get(0).ok()).map(rows::debate).collect())
 }
 
-/// Gives up a debate that this node or nobody runs. Where another takes it meanwhile, its row is looked at as it is then.
+/// Gives up a debate that this node or nobody runs. Where another takes it meanwhile, its row is looked at
+/// as it is then.
 pub(super) async fn give_up(pool: &Pool, node: &Node, debate: DebateId, why: &str) -> Result<(), StoreError> {
     let sql = format!(
         "WITH given AS (
@@ -121,8 +123,9 @@ impl Task {
     }
 }
 
-/// Renews all leases of this node, three times as often as they would expire, on a connection of its own: it does not wait for others, and
-/// one that breaks is noticed. A node that runs nothing beats too, since it may want to take over what others ran.
+/// Renews all leases of this node, three times as often as they would expire, on a connection of its own:
+/// it does not wait for others, and one that breaks is noticed. A node that runs nothing beats too, since
+/// it may want to take over what others ran.
 pub(super) async fn renew(node: Arc<Node>) {
     let mut connected = None;
     loop {
@@ -132,27 +135,31 @@ pub(super) async fn renew(node: Arc<Node>) {
                 node.beats.succeeded(began, server, node.lease);
                 true
             }
-            // Nobody else could renew where the database is away, and nobody takes anything before a whole lease of beats was answered.
+            // Nobody else could renew where the database is away, and nobody takes anything before a whole
+            // lease of beats was answered.
             Err(_) => {
                 node.beats.failed();
                 connected = None;
                 false
             }
         };
-        // While the database is away it is looked for more often: whoever holds leases has to be heard of soon after it is back.
+        // While the database is away it is looked for more often: whoever holds leases has to be heard of
+        // soon after it is back.
         tokio::time::sleep(if is_well { node.lease / 3 } else { node.lease / 15 }).await;
     }
 }
 
-/// How long a beat may take before it is tried on a new connection: the server that it waits for may be gone without a word.
+/// How long a beat may take before it is tried on a new connection: the server that it waits for may be
+/// gone without a word.
 fn longest(lease: Duration) -> Duration {
     (lease / 3).max(Duration::from_secs(1))
 }
 
-/// One beat. It always writes something, also where nothing is leased: so it can only succeed where others can renew theirs as well. Says
-/// which start of which server answered.
+/// One beat. It always writes something, also where nothing is leased: so it can only succeed where others
+/// can renew theirs as well. Says which start of which server answered.
 async fn beat(node: &Node, connected: &mut Option<Client>) -> Result<i64, StoreError> {
-    // Rows that are locked now are being written by us, or taken by another; waiting for them could make two nodes wait for each other.
+    // Rows that are locked now are being written by us, or taken by another; waiting for them could make
+    // two nodes wait for each other.
     let sql = "WITH renewed AS (UPDATE claims SET expires_at = clock_timestamp() + make_interval(secs => $2)
             WHERE debate_id IN (SELECT debate_id FROM claims WHERE node = $1 FOR UPDATE SKIP LOCKED))
         SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8, pg_logical_emit_message(true, 'rebut', '')";

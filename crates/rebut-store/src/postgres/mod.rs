@@ -158,8 +158,9 @@ impl Store for PostgresStore {
             let is_new = append.claim == Claim::Take && !self.node.may_take();
             let again = is_new.then(|| append.clone());
             match (self.writer.work(Work::Append(append)).await, again) {
-                // A command that has just started has not been heard of for the time of a lease either: it waits so long before it takes what
-                // nobody seems to run, unless something tells that somebody may.
+                // A command that has just started has not been heard of for the time of a lease either: it
+                // waits so long before it takes what nobody seems to run, unless something tells that
+                // somebody may.
                 (Err(held @ StoreError::Held { debate, .. }), Some(again)) => {
                     if self.runner(debate).await?.is_some() {
                         return Err(held);

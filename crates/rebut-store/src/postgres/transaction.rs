@@ -87,10 +87,12 @@ fn read_fact(row: &Row) -> Result<(DebateId, Fact), Error> {
     Ok((rows::debate(row.try_get(0)?), Fact { count: count.unsigned_abs(), head, kept: row.try_get(3)?, claim }))
 }
 
-/// The wait for a synchronous standby has no end of its own: one that the server cuts short would be acknowledged as if the standby had it.
+/// The wait for a synchronous standby has no end of its own: one that the server cuts short would be
+/// acknowledged as if the standby had it.
 const COMMIT: &str = "SET LOCAL statement_timeout = 0; COMMIT";
 
-/// Sends all statements and the commit at once, in order. After one that fails the server refuses the rest, the commit too.
+/// Sends all statements and the commit at once, in order. After one that fails the server refuses the rest,
+/// the commit too.
 async fn run(client: &Client, script: &[Statement<'_>]) -> Result<(), Error> {
     type Doing<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
     let values: Vec<Vec<(&(dyn ToSql + Sync), Type)>> = script.iter().map(|statement| borrowed(&statement.values)).collect();

@@ -1,4 +1,5 @@
-//! Disks that fail: one that is full and has room again, a file that was taken away, a medium that takes no changes, a sync that fails.
+//! Disks that fail: one that is full and has room again, a file that was taken away, a medium that takes no
+//! changes, a sync that fails.
 
 use crate::{ask, database, journal, open};
 use rebut_engine::{
@@ -105,7 +106,8 @@ async fn a_disk_that_is_full_from_the_start_is_told_of_and_can_be_read() {
     }
 }
 
-/// What can become of the files of a database, and whether one who reads may go on as if nothing had happened.
+/// What can become of the files of a database, and whether one who reads may go on as if nothing had
+/// happened.
 type Harm = (&'static str, fn(&Path), bool);
 
 #[tokio::test]
@@ -200,7 +202,8 @@ async fn what_lies_on_a_medium_without_changes_can_be_read() {
 
 const DATABASE: &str = "REBUT_TEST_FAILING_DATABASE";
 
-/// A sync that fails leaves open what is on the disk: whoever wrote is told that nobody knows, everything is read anew, and it goes on.
+/// A sync that fails leaves open what is on the disk: whoever wrote is told that nobody knows, everything
+/// is read anew, and it goes on.
 #[test]
 fn after_a_sync_that_failed_the_log_is_read_anew() {
     let (folder, path) = database();

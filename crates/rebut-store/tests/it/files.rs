@@ -130,8 +130,8 @@ async fn a_torn_log_holds_a_beginning_of_the_journal() {
     }
 }
 
-/// Debates that begin while another is written: after a power cut at any place of the log a start is there whole, with its session, or
-/// nothing of it is; those that were acknowledged as safe are there.
+/// Debates that begin while another is written: after a power cut at any place of the log a start is there
+/// whole, with its session, or nothing of it is; those that were acknowledged as safe are there.
 #[tokio::test]
 async fn a_torn_log_holds_starts_whole_or_not_at_all() {
     let (folder, path) = database();

@@ -1,4 +1,5 @@
-//! A file that goes back under a live run: events are taken out of it from the side, as if an older copy had been put in its place.
+//! A file that goes back under a live run: events are taken out of it from the side, as if an older copy
+//! had been put in its place.
 
 use crate::open;
 use rebut_testkit::{
@@ -7,8 +8,8 @@ use rebut_testkit::{
 };
 use std::{path::Path, sync::Arc};
 
-/// What takes the events behind number `keep` out, with all that they left, in SQL of either database. Where nothing of a debate is kept, it
-/// never began.
+/// What takes the events behind number `keep` out, with all that they left, in SQL of either database.
+/// Where nothing of a debate is kept, it never began.
 pub(crate) fn forget(debate: &str, key: &str, prefix: &str, keep: u64) -> String {
     let mut sql = format!(
         "DELETE FROM {prefix}events WHERE debate_id = {key} AND seq > {keep};

@@ -190,7 +190,8 @@ impl Folder {
         system::remove_at(&self.dir, name)
     }
 
-    /// Brings the names in this folder to the disk: a file that was made or renamed in it is there after a power cut.
+    /// Brings the names in this folder to the disk: a file that was made or renamed in it is there after a
+    /// power cut.
     pub fn sync(&self) -> io::Result<()> {
         system::sync(&self.dir)
     }
@@ -354,8 +355,9 @@ fn plain(path: &Path) -> PathBuf {
     made
 }
 
-/// A whole path with the user's own links on the way into a project resolved: the shell keeps them in `$PWD`, and the system does not.
-/// From the project on (the current folder, or a repository) nothing is resolved: links there may be planted.
+/// A whole path with the user's own links on the way into a project resolved: the shell keeps them in
+/// `$PWD`, and the system does not. From the project on (the current folder, or a repository) nothing is
+/// resolved: links there may be planted.
 fn entered(here: &Path, whole: &Path) -> PathBuf {
     let is_project = |dir: &Path| (dir == here && dir.parent().is_some()) || dir.join(".git").symlink_metadata().is_ok();
     let mut real = PathBuf::new();

@@ -75,7 +75,8 @@ async fn hold_in_workspace(app: &App, case: Case, input: &Input, below: &Path) -
     }
 }
 
-/// Takes away what challenges left that died before they began. What cannot be cleared up must not stop this one.
+/// Takes away what challenges left that died before they began. What cannot be cleared up must not stop
+/// this one.
 async fn clear_up(app: &App, below: &Path, desk: &Desk) {
     let cleared = match app.place() {
         Ok(place) => workspace::take_away(below, place, desk).await,

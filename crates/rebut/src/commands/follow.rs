@@ -158,8 +158,8 @@ async fn next_delta(
     }
 }
 
-/// Ctrl-C, requests to terminate, and a terminal that was closed. Heard from the moment of listening on, so that none is lost between two
-/// looks.
+/// Ctrl-C, requests to terminate, and a terminal that was closed. Heard from the moment of listening on, so
+/// that none is lost between two looks.
 pub struct Interrupts {
     #[cfg(unix)]
     signals: Vec<tokio::signal::unix::Signal>,
@@ -196,7 +196,8 @@ impl Interrupts {
     }
 }
 
-/// Whether this process was started to outlive its terminal (`nohup`), and so does not hear that it was closed.
+/// Whether this process was started to outlive its terminal (`nohup`), and so does not hear that it was
+/// closed.
 #[cfg(target_os = "linux")]
 fn ignores_hangup() -> bool {
     const HANGUP: u64 = 1;
@@ -206,7 +207,8 @@ fn ignores_hangup() -> bool {
     ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_none_or(|mask| mask & HANGUP != 0)
 }
 
-/// Nothing safe tells it here: whoever closes the terminal ends the process, as before, and the debate can be resumed.
+/// Nothing safe tells it here: whoever closes the terminal ends the process, as before, and the debate can
+/// be resumed.
 #[cfg(all(unix, not(target_os = "linux")))]
 fn ignores_hangup() -> bool {
     true

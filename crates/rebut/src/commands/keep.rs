@@ -197,7 +197,8 @@ pub async fn import(global: &GlobalArgs, args: ImportArgs) -> Result<u8, CliErro
     Ok(0)
 }
 
-/// Refuses a journal of which nobody signed the whole: anybody may have written the rest. One that is damaged is refused later, with its damage.
+/// Refuses a journal of which nobody signed the whole: anybody may have written the rest. One that is
+/// damaged is refused later, with its damage.
 fn check_sealed(name: &str, audit: &Audit) -> Result<(), CliError> {
     if !audit.ok || audit.sealed == audit.events {
         return Ok(());

@@ -114,7 +114,8 @@ pub fn recorded(format: &str, config: &str) -> Vec<String> {
     divided.powers.into_iter().flat_map(|power| power.allows).collect()
 }
 
-/// A JSON value in TOML, without its nulls. Nothing else is left out: a number that TOML does not have becomes its text.
+/// A JSON value in TOML, without its nulls. Nothing else is left out: a number that TOML does not have
+/// becomes its text.
 fn in_toml(value: serde_json::Value) -> Option<toml::Value> {
     use serde_json::Value;
     Some(match value {

@@ -43,7 +43,8 @@ impl Place {
             return Ok(());
         }
         let Some(file) = git::first_tracked(&self.dir)? else { return Ok(()) };
-        // Whoever wrote that file may have written others: once git tracks none of them, the user looks before they count.
+        // Whoever wrote that file may have written others: once git tracks none of them, the user looks
+        // before they count.
         if let Some(record) = self.record() {
             record.revoke(&self.whole())?;
         }

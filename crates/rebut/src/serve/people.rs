@@ -190,7 +190,8 @@ impl Inbox for DeskInbox {
 
     async fn answer(&self, debate: DebateId, turn: &str, by: &str, text: String) -> Result<(), NotTaken> {
         self.people.offer(debate, turn, by, text).await?;
-        // Only what is on record, and on the disk, survives: whoever is told that an answer was taken need not send it again.
+        // Only what is on record, and on the disk, survives: whoever is told that an answer was taken need
+        // not send it again.
         let mut watch = self.desk.watch(debate, 0).await?;
         while let Some(record) = watch.next().await? {
             if let ("turn.completed", Ok(Some(Event::TurnCompleted(completed)))) = (&*record.kind, record.event())

@@ -1,5 +1,5 @@
-//! What a server does beside answering: it takes up debates that nobody runs, its own and those of servers that died,
-//! closes gates of paused ones in time, and removes what is kept long enough.
+//! What a server does beside answering: it takes up debates that nobody runs, its own and those of servers
+//! that died, closes gates of paused ones in time, and removes what is kept long enough.
 
 use super::{Keyring, chance, log::Log};
 use crate::{afterwards::Afterwards, app::App, commands::keep, error::CliError, git::branch, place::Place, typed::command};
@@ -46,7 +46,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Debates of servers that died are looked for so often, and a little later each time.
 const EVERY: Duration = Duration::from_secs(4);
 
-/// Gates are looked at no more often than this, also where one is about to close and its clock stands a little behind.
+/// Gates are looked at no more often than this, also where one is about to close and its clock stands a
+/// little behind.
 const LEAST: Duration = Duration::from_millis(20);
 
 /// Keys are read so often.
@@ -81,8 +82,8 @@ impl Tending {
         }
     }
 
-    /// Goes on with every debate that is recorded as running and that nobody runs: those that this process claimed, and those that no living
-    /// process did.
+    /// Goes on with every debate that is recorded as running and that nobody runs: those that this process
+    /// claimed, and those that no living process did.
     async fn adopt(&mut self) {
         let found = match (self.desk.stranded().await, self.desk.abandoned(MOST).await) {
             (Ok(stranded), Ok(abandoned)) => (stranded, abandoned),
@@ -110,7 +111,8 @@ impl Tending {
         self.metrics.stalled(self.left.len() as u64);
     }
 
-    /// Whether it is time to try again. A run that ends without a word again and again is taken up less and less often.
+    /// Whether it is time to try again. A run that ends without a word again and again is taken up less and
+    /// less often.
     fn is_due(&self, id: DebateId) -> bool {
         let waits = |(times, when): &(u32, Instant)| when.elapsed() < EVERY.saturating_mul(1 << times.min(&8)).min(AGAIN);
         !self.left.contains_key(&id) && !self.retried.get(&id).is_some_and(waits)
@@ -139,7 +141,8 @@ impl Tending {
         ControlFlow::Continue(())
     }
 
-    /// Whether a debate is still one that nobody runs: it may have ended, been paused or been taken up meanwhile.
+    /// Whether a debate is still one that nobody runs: it may have ended, been paused or been taken up
+    /// meanwhile.
     async fn is_open(&self, id: DebateId) -> bool {
         // Where that cannot be found out, it is found again.
         !self.desk.runs_here(id) && self.desk.view(id).await.is_ok_and(|view| view.status() == Status::Running)
@@ -172,7 +175,8 @@ impl Tending {
         (*times, *when) = (*times + 1, Instant::now());
     }
 
-    /// Lets a debate go that cannot be run here, with the reason: lists show it, and another server may do better.
+    /// Lets a debate go that cannot be run here, with the reason: lists show it, and another server may do
+    /// better.
     async fn give_up(&mut self, id: DebateId, why: &str) {
         self.left.insert(id, Instant::now());
         self.log.complain("left open", &[("debate", &id.to_string()), ("why", why)]);
@@ -198,8 +202,8 @@ impl Tending {
     }
 }
 
-/// Sees that nobody in time is a no, also where a debate is paused and no run waits at its gate. Those that were paused here are closed on time;
-/// those of other servers too, once they are found.
+/// Sees that nobody in time is a no, also where a debate is paused and no run waits at its gate. Those that
+/// were paused here are closed on time; those of other servers too, once they are found.
 pub async fn close_gates(desk: Desk, log: Log) {
     let mut gates = PausedGates::default();
     loop {

@@ -1,5 +1,6 @@
-//! Workspaces of challenges that died before their debate was on record. Whoever makes one holds its number by a locked file that says what was
-//! made; a process that dies leaves the file, and the next challenge takes away what stands there, if nobody has touched it.
+//! Workspaces of challenges that died before their debate was on record. Whoever makes one holds its number
+//! by a locked file that says what was made; a process that dies leaves the file, and the next challenge
+//! takes away what stands there, if nobody has touched it.
 
 use super::number;
 use crate::{
@@ -177,7 +178,8 @@ impl Claim {
     }
 }
 
-/// Removes a folder that holds nothing but what was made for a debate. Says whether it is gone; whatever else stands in it stays, with all of it.
+/// Removes a folder that holds nothing but what was made for a debate. Says whether it is gone; whatever
+/// else stands in it stays, with all of it.
 fn remove_untouched(debates: &Folder, made: &Made) -> io::Result<bool> {
     let folder = match debates.below(Path::new(&made.folder)) {
         Ok(folder) => folder,

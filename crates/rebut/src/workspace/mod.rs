@@ -27,8 +27,9 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Makes the next one below `debates`: `NNN-topic-slug`, a number nobody else has, also when two begin at once. The claim is to be held until the
-    /// debate is on record; should this process die before, the next one takes the workspace away.
+    /// Makes the next one below `debates`: `NNN-topic-slug`, a number nobody else has, also when two begin
+    /// at once. The claim is to be held until the debate is on record; should this process die before, the
+    /// next one takes the workspace away.
     pub fn create(debates: &Path, input: &challenge::Input) -> Result<(Self, Claim), CliError> {
         Typed::new(debates).and_then(|debates| debates.folder()).map_err(|error| CliError::file("create", debates, &error))?;
         let context = context_of(input);

@@ -14,8 +14,8 @@ use std::{
 /// The last number there is. What begins with a larger one, a date perhaps, was not numbered here.
 const LAST: u32 = 999_999;
 
-/// Makes the next directory below `debates`: `NNN-SLUG`. Its number is held until the debate is on record; `context` is what will stand in it
-/// before that.
+/// Makes the next directory below `debates`: `NNN-SLUG`. Its number is held until the debate is on record;
+/// `context` is what will stand in it before that.
 pub fn next(debates: &Path, slug: &str, context: &str) -> Result<(PathBuf, Claim), CliError> {
     let failed = |error: &std::io::Error| CliError::file("create a workspace in", debates, error);
     let folder = Folder::own(debates).map_err(|error| failed(&error))?;

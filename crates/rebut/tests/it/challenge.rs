@@ -71,7 +71,8 @@ fn names_in(dir: &Path) -> BTreeSet<String> {
     fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Killed when its files were made and its debate was not on record: the database is held, so that it cannot begin.
+/// Killed when its files were made and its debate was not on record: the database is held, so that it
+/// cannot begin.
 fn dies_before_it_begins(rebut: &Rebut) -> PathBuf {
     let before = names_in(&rebut.path("debates"));
     let database = rusqlite::Connection::open(rebut.data().join("rebut.db")).expect("the database");

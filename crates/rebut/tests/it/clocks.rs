@@ -1,5 +1,6 @@
-//! Gates under clocks that are wrong: a server whose clock stands 15 minutes off beside one that is right, and clocks that jump while a server
-//! runs. `libfaketime` skews the clock of one real process; its monotonic clock is left alone, as a real jump leaves it.
+//! Gates under clocks that are wrong: a server whose clock stands 15 minutes off beside one that is right,
+//! and clocks that jump while a server runs. `libfaketime` skews the clock of one real process; its
+//! monotonic clock is left alone, as a real jump leaves it.
 
 use crate::{
     panel_of_three::{Panel, debate},
@@ -25,7 +26,8 @@ fn libfaketime() -> String {
     found.expect("libfaketime (Debian's package `faketime`, which `./check` installs)").display().to_string()
 }
 
-/// From now on processes of this installation have a clock that stands off by so much, or by what stands in a file.
+/// From now on processes of this installation have a clock that stands off by so much, or by what stands in
+/// a file.
 fn skew(rebut: &mut Rebut, variable: &str, value: &str) {
     for (name, value) in [("LD_PRELOAD", &*libfaketime()), ("FAKETIME_DONT_FAKE_MONOTONIC", "1"), ("NO_FAKE_STAT", "1"), (variable, value)]
     {
@@ -74,7 +76,8 @@ fn is_open(node: &Served, id: &str) -> bool {
     node.ask("GET", &format!("/v1/debates/{id}/status"), None).json()["open_gate"].is_object()
 }
 
-/// How late the timer decided a gate; the clock of this test is the one that is right. It never decides early.
+/// How late the timer decided a gate; the clock of this test is the one that is right. It never decides
+/// early.
 fn lateness(events: &[Value]) -> SignedDuration {
     let find = |kind: &str| events.iter().find(|event| event["type"] == kind).unwrap_or_else(|| panic!("no {kind}: {events:?}"));
     let time = |text: &Value| text.as_str().and_then(|text| text.parse::<Timestamp>().ok()).unwrap_or_else(|| panic!("no time: {text}"));
@@ -92,7 +95,8 @@ fn lateness(events: &[Value]) -> SignedDuration {
     late
 }
 
-/// The best of some tries is in time: a machine that is busy makes one late, a clock that is wrong all of them.
+/// The best of some tries is in time: a machine that is busy makes one late, a clock that is wrong all of
+/// them.
 fn decided_in_time(node: &Served, begin: impl Fn() -> String) {
     let late = (0..5).map(|_| {
         let id = begin();
@@ -116,7 +120,8 @@ async fn a_node_whose_clock_is_wrong_neither_ends_nor_extends_a_gate() {
             runs.follow(&id, |event| event["type"] == "debate.completed" && event["data"]["outcome"] == "consensus");
         }
         decided_in_time(&right, || at_a_gate(&wrong, SHORT));
-        // From here on only the wrong one sees to gates of paused debates; what it looks at last is what is over.
+        // From here on only the wrong one sees to gates of paused debates; what it looks at last is what is
+        // over.
         let waits = at_a_gate(&right, LONG);
         assert_eq!(pause(&right, &waits)["type"], "debate.paused");
         let rests = || {
@@ -132,7 +137,8 @@ async fn a_node_whose_clock_is_wrong_neither_ends_nor_extends_a_gate() {
     }
 }
 
-/// A clock that jumps by hours while a server runs: whoever waits at a gate, or pauses there, waits as long as was said.
+/// A clock that jumps by hours while a server runs: whoever waits at a gate, or pauses there, waits as long
+/// as was said.
 async fn jumps(database: Option<&str>) {
     let panel = Panel::start(|_| false).await;
     let mut rebut = panel.installation("");

@@ -1,4 +1,5 @@
-//! Disks that fail under the real program: full ones, with room again later; a database that is taken away; folders that take no changes.
+//! Disks that fail under the real program: full ones, with room again later; a database that is taken away;
+//! folders that take no changes.
 
 use crate::{
     panel_of_three::{Panel, Turn, debate},
@@ -42,7 +43,8 @@ fn installed() -> (Rebut, String) {
     (rebut, id)
 }
 
-/// Room for so many pages is left when a debate begins. It ends soon, and says how it goes on when there is room again.
+/// Room for so many pages is left when a debate begins. It ends soon, and says how it goes on when there is
+/// room again.
 fn full_under_a_command(left: u64) {
     let rebut = Rebut::new();
     let disk = SmallDisk::mount(&rebut.data(), 4096);

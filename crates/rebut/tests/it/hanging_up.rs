@@ -1,5 +1,6 @@
-//! Clients that hang up at every millisecond of every request that changes something: nothing is left half done, no debate is claimed
-//! that nobody runs, and whoever asks again under the same key gets a debate that ends.
+//! Clients that hang up at every millisecond of every request that changes something: nothing is left half
+//! done, no debate is claimed that nobody runs, and whoever asks again under the same key gets a debate
+//! that ends.
 
 use crate::{
     rebut::{Rebut, case, recommends, script},
@@ -193,7 +194,8 @@ fn cookie(served: &Served) -> String {
     format!("Cookie: rebut={}\r\n", cookie.unwrap_or_else(|| panic!("a cookie: {opened:?}")))
 }
 
-/// A request to a route that changes something, with everything made that it needs. A new route needs a row here.
+/// A request to a route that changes something, with everything made that it needs. A new route needs a row
+/// here.
 fn request_to(served: &Served, (method, path): (&'static str, &'static str)) -> Request {
     let key = format!("Authorization: Bearer {}\r\n", served.token);
     let request = |path: String, body: Option<Value>| Request { method, path, body, head: key.clone() };
@@ -240,7 +242,8 @@ fn all(served: &Served) -> Vec<Value> {
     }
 }
 
-/// Whatever people did before they left, what has not ended comes to its end when somebody goes on: there is a run that hears it.
+/// Whatever people did before they left, what has not ended comes to its end when somebody goes on: there
+/// is a run that hears it.
 fn comes_to_its_end(served: &Served, id: &str, begun: Instant) {
     let post = |what: &str, body: &Value| served.ask("POST", &format!("/v1/debates/{id}/{what}"), Some(body));
     loop {

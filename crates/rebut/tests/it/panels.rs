@@ -229,7 +229,8 @@ fn a_judge_without_its_key_is_answered_for_by_its_fallback() {
     assert!(refused.stderr.contains("OPENAI_API_KEY"), "{}", refused.stderr);
 }
 
-/// Names that a project's file gives: sequences that a terminal obeys, text that turns round, and a heap of marks on one letter.
+/// Names that a project's file gives: sequences that a terminal obeys, text that turns round, and a heap of
+/// marks on one letter.
 #[test]
 fn no_name_of_a_configuration_commands_a_terminal() {
     let name = format!("\\u001b]0;owned\\u0007\\u001b[2J\\u009b31mx\\u202e{}", "\\u0301".repeat(10_000));

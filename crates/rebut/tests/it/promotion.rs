@@ -1,5 +1,6 @@
-//! Two PostgreSQL with streaming replication: the primary dies, and a standby that lacks its last commits takes its place under live debates.
-//! None is stuck, damaged or stolen, no cancel is ignored, and nothing is asked twice.
+//! Two PostgreSQL with streaming replication: the primary dies, and a standby that lacks its last commits
+//! takes its place under live debates. None is stuck, damaged or stolen, no cancel is ignored, and nothing
+//! is asked twice.
 
 use crate::{
     panel_of_three::{Panel, Turn, debate, is_split, number_of},
@@ -17,7 +18,8 @@ const KNOWN: usize = 30;
 /// Of a third node, which dies with the primary.
 const ORPHAN: usize = 900;
 
-/// All wait for the last of the first round; in the first half the one before it waits too, until the standby is cut off.
+/// All wait for the last of the first round; in the first half the one before it waits too, until the
+/// standby is cut off.
 fn holds((number, turn): &Turn) -> bool {
     turn == "recommend/effort" && *number != ORPHAN || *number == ORPHAN && turn == "recommend/value"
 }
@@ -68,7 +70,8 @@ async fn live_debates_survive_the_promotion_of_a_standby_that_lacks_commits() {
     primary.crash();
     standby.promote();
 
-    // Cancelled at once, each at the node that does not run it: whatever its journal is there at that moment, the cancel holds.
+    // Cancelled at once, each at the node that does not run it: whatever its journal is there at that
+    // moment, the cancel holds.
     let cancelled: BTreeSet<usize> = (0..DEBATES)
         .step_by(10)
         .filter(|number| {
@@ -78,7 +81,8 @@ async fn live_debates_survive_the_promotion_of_a_standby_that_lacks_commits() {
             status < 300
         })
         .collect();
-    // The dead node's debate is taken over. Whoever did that could have taken any other, had its lease run out.
+    // The dead node's debate is taken over. Whoever did that could have taken any other, had its lease run
+    // out.
     while !nodes[0].ask("GET", &format!("/v1/debates/{orphan}/events"), None).body.contains("\"debate.resumed\"") {}
     panel.let_go();
 

@@ -1,4 +1,5 @@
-//! Ctrl-C, SIGTERM and a terminal that was closed: once finishes what is under way and saves, twice stops at once.
+//! Ctrl-C, SIGTERM and a terminal that was closed: once finishes what is under way and saves, twice stops
+//! at once.
 
 use crate::{
     rebut::{Rebut, case, recommends, script, script_of, split_then_c},

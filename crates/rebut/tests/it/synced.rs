@@ -1,5 +1,5 @@
-//! What is said is on the disk: keys, seals and their folders before a command ends, and what a server acknowledges before it does. Seen in
-//! the calls that the program makes to the system.
+//! What is said is on the disk: keys, seals and their folders before a command ends, and what a server
+//! acknowledges before it does. Seen in the calls that the program makes to the system.
 
 use crate::{rebut::Rebut, served::Served};
 use serde_json::json;
@@ -18,7 +18,8 @@ impl Calls {
         (from..self.0.len()).find(|at| words.iter().all(|word| self.0[*at].contains(word)))
     }
 
-    /// That a file came into its place under that name: its bytes were synced, then it was named, then its folder was synced.
+    /// That a file came into its place under that name: its bytes were synced, then it was named, then its
+    /// folder was synced.
     fn assert_placed(&self, name: &str, folder: &str) {
         let part = format!("/.{name}.");
         let synced = self.find(0, &["fsync(", &part]).unwrap_or_else(|| panic!("the bytes of {name}:\n{}", self.0.join("\n")));

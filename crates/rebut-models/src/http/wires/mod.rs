@@ -39,7 +39,8 @@ pub(crate) struct Wire {
     pub start: fn(&str) -> Vec<u8>,
     /// Writes the rest of the body.
     pub body: fn(&Ask<'_>, &mut Vec<u8>),
-    /// The limit of an answer's tokens that is sent although the agent has none, with thinking in this effort.
+    /// The limit of an answer's tokens that is sent although the agent has none, with thinking in this
+    /// effort.
     pub usual_limit: fn(&Manner, Option<Effort>) -> Option<u32>,
     /// Which setting of an agent cannot be said on it, or not together with others, and why.
     pub left_out: fn(&Ask<'_>) -> Option<&'static str>,

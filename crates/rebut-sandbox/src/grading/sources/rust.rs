@@ -112,8 +112,8 @@ impl Layout<'_> {
     }
 }
 
-/// Words of tests that start threads, count what the process allocates, look at its files, or ask of which type something is that crosses as
-/// its text: the code must be in it then.
+/// Words of tests that start threads, count what the process allocates, look at its files, or ask of which
+/// type something is that crosses as its text: the code must be in it then.
 const TOGETHER: &[&str] = &[
     "thread",
     "global_allocator",

@@ -1,8 +1,8 @@
 //! Whether tests in shell only call the code as a program and take what comes back as data. Then they are held apart from it; in doubt not.
 //!
-//! Shell takes data for commands in many places: `eval`, `.`, a variable as the first word, arithmetic (`[[ $x -eq 1 ]]`, `$((x))`), an
-//! unquoted word of `[`. And it takes data for patterns: an unquoted word right of `==`, of `case`, or any word of `grep`. Only what is known
-//! to do none of this is let through.
+//! Shell takes data for commands in many places: `eval`, `.`, a variable as the first word, arithmetic (`[[
+//! $x -eq 1 ]]`, `$((x))`), an unquoted word of `[`. And it takes data for patterns: an unquoted word right
+//! of `==`, of `case`, or any word of `grep`. Only what is known to do none of this is let through.
 
 use super::{
     shell_origins::Origins,
@@ -16,7 +16,8 @@ const AROUND: &[&str] = &["if", "then", "else", "elif", "fi", "while", "until", 
 const DATA: &str = "echo true false : exit return break continue shift cat grep egrep fgrep diff cmp wc head tail tr cut uniq rm mkdir \
     rmdir touch cp mv ls basename dirname seq sleep date rev tac nl expr md5sum sha1sum sha256sum cksum od fold paste \
     comm tee mktemp base64 chmod stat pwd id uname printenv";
-/// Commands among them that judge, and to which a word may be a pattern, an option or the name of a file: what the code said may not be one.
+/// Commands among them that judge, and to which a word may be a pattern, an option or the name of a file:
+/// what the code said may not be one.
 const JUDGING: &[&str] = &["grep", "egrep", "fgrep", "diff", "cmp", "comm", "expr"];
 /// Commands that are only known with words that are written out: some of them run what they are told.
 const LITERAL: &[&str] = &["set", "sort", "sed", "awk", "read", "unset", "trap", "cd"];

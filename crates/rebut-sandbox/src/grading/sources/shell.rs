@@ -1,4 +1,5 @@
-//! Shell: the tests are a script beside the code, in a folder that both can write to. The script itself stands elsewhere.
+//! Shell: the tests are a script beside the code, in a folder that both can write to. The script itself
+//! stands elsewhere.
 
 use super::super::shared::Plan;
 use crate::{Given, languages::Toolchain};

@@ -1,5 +1,5 @@
-//! Where the words of a script of tests come from: those that only the tests wrote, and those that the code may have said. And which files
-//! the script reads: what it expects may stand in them.
+//! Where the words of a script of tests come from: those that only the tests wrote, and those that the code
+//! may have said. And which files the script reads: what it expects may stand in them.
 
 use super::shell_words::{Token, Word, tokens};
 use crate::call::inside;

@@ -54,8 +54,8 @@ async fn what_takes_the_code_in_is_marked() {
     }
 }
 
-/// Code that has a look at what is expected, or whose words are more than words where the tests compare. `apart`: it is no pass. `marked`:
-/// it may be one, which says that the code had a say in it.
+/// Code that has a look at what is expected, or whose words are more than words where the tests compare.
+/// `apart`: it is no pass. `marked`: it may be one, which says that the code had a say in it.
 #[tokio::test]
 async fn what_is_expected_is_out_of_reach() {
     let sandbox = sandbox();

@@ -1,5 +1,5 @@
-//! A server with a standby, and a database that goes back: what is acknowledged is on the standby where one is configured, and what a
-//! promoted one lacks is written again.
+//! A server with a standby, and a database that goes back: what is acknowledged is on the standby where one
+//! is configured, and what a promoted one lacks is written again.
 
 use super::{connect, first};
 use crate::going_back::{forget, plain_case};

@@ -87,7 +87,8 @@ fn without_comments(text: &str) -> String {
     kept
 }
 
-/// Whether the tests give a word another meaning before they take the code in, but one that only asks the system for more.
+/// Whether the tests give a word another meaning before they take the code in, but one that only asks the
+/// system for more.
 pub(super) fn defines_before(tests: &str, included: &[&str]) -> bool {
     let asks = |name: &str| ["_GNU_SOURCE", "_POSIX_C_SOURCE", "_XOPEN_SOURCE", "_DEFAULT_SOURCE", "_USE_MATH_DEFINES"].contains(&name);
     let Some(code) = included.iter().filter_map(|name| tests.find(&format!("\"{name}\""))).min() else { return false };

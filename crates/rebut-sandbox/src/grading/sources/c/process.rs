@@ -1,4 +1,5 @@
-//! What in tests of C and C++ says that the code must be in their process: they look at the process itself, or at memory that both have.
+//! What in tests of C and C++ says that the code must be in their process: they look at the process itself,
+//! or at memory that both have.
 
 use super::{
     super::tokens::Token,
@@ -7,7 +8,8 @@ use super::{
 };
 use std::collections::BTreeSet;
 
-/// Words of tests that look at or prepare the process itself: its files, its random numbers, its time, its memory, its threads.
+/// Words of tests that look at or prepare the process itself: its files, its random numbers, its time, its
+/// memory, its threads.
 const TOGETHER: &str = "errno freopen fopen fdopen tmpfile tmpnam mkstemp open creat dup dup2 pipe fork setenv putenv unsetenv chdir srand srand48 \
     access stat lstat unlink mkdir rmdir opendir system popen getenv srandom setlocale open_memstream \
     fmemopen setvbuf rdbuf ofstream ifstream fstream filesystem fesetround feenableexcept fetestexcept \
@@ -82,7 +84,8 @@ fn is_part_of_table(words: &[Token<'_>]) -> bool {
     first == "*" || last == "]" && first != "&"
 }
 
-/// Whether the tests have rows within rows, or pointers into the midst of one: what they expect may stand in the same memory.
+/// Whether the tests have rows within rows, or pointers into the midst of one: what they expect may stand
+/// in the same memory.
 fn has_parts(tests: &[Token<'_>]) -> bool {
     let text = |at: usize| tests.get(at).map_or("", |word| word.text);
     let is_end = |word: &str| matches!(word, ";" | "," | "=" | ")");

@@ -56,7 +56,8 @@ pub(super) fn surface(code: &str, tests: &str) -> Option<Surface> {
     wanted.extend(declared.types.keys().filter(|name| named.contains(name.as_str())).cloned().map(Type::Named));
     let all_words: BTreeSet<&str> = test_words.iter().map(|word| word.text).collect();
     add_types(&mut found, &declared, wanted, &all_words)?;
-    // A type that the tests do not name has no say: its methods could answer in place of those of another one that they think of.
+    // A type that the tests do not name has no say: its methods could answer in place of those of another
+    // one that they think of.
     let asks_unnamed = |function: &Function| function.receiver.as_ref().is_some_and(|(_, owner)| !is_meant(owner, &named, &declared));
     (!found.functions.iter().any(asks_unnamed)).then_some(())?;
     found.errors = declared.errors.into_iter().filter(|(name, _)| named.contains(name.as_str()) && may_declare(name)).collect();

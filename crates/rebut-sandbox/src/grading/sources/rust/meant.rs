@@ -1,4 +1,5 @@
-//! Whose methods the tests mean: one of the code's own must not answer in place of one of a text, a number, a row, or of a trait of the tests.
+//! Whose methods the tests mean: one of the code's own must not answer in place of one of a text, a number,
+//! a row, or of a trait of the tests.
 
 use super::{
     super::tokens::Token,
@@ -41,8 +42,9 @@ impl<'a> Meant<'a> {
         Self { words, traits }
     }
 
-    /// Leaves out methods that are meant to be a trait's. Nothing where a value of the code's own may stand where the tests mean plain data:
-    /// it comes of a call that does not say its type, and has a method of plain data that they call on it.
+    /// Leaves out methods that are meant to be a trait's. Nothing where a value of the code's own may stand
+    /// where the tests mean plain data: it comes of a call that does not say its type, and has a method of
+    /// plain data that they call on it.
     pub(super) fn hold(&self, surface: &mut Surface, named: &BTreeSet<&str>) -> Option<()> {
         let is_trait = |name: &str| OF_TRAITS.split_whitespace().any(|other| other == name) || self.traits.contains(name);
         surface.functions.retain(|one| !(one.method && is_trait(&one.name)));
@@ -60,7 +62,8 @@ impl<'a> Meant<'a> {
         self.words.get(at).map_or("", |word| word.text)
     }
 
-    /// Whether one of the methods is called on what the function gives: right behind its call, or by a name that it is given.
+    /// Whether one of the methods is called on what the function gives: right behind its call, or by a name
+    /// that it is given.
     fn asks(&self, function: &Function, methods: &BTreeSet<&str>) -> bool {
         let calls = (0..self.words.len()).filter(|at| self.text(*at) == function.name && self.text(at + 1) == "(");
         let is_asked = |name: &str| {
@@ -102,8 +105,8 @@ impl<'a> Meant<'a> {
         self.words.len()
     }
 
-    /// The names that a statement gives to what a call in it gives: `let x = f(2)`, and with `parts` those within a pattern too. A name whose
-    /// type is written beside it says itself what it is.
+    /// The names that a statement gives to what a call in it gives: `let x = f(2)`, and with `parts` those
+    /// within a pattern too. A name whose type is written beside it says itself what it is.
     fn bound(&self, call: usize, parts: bool) -> Vec<&'a str> {
         let begin = (0..call).rev().find(|at| matches!(self.text(*at), ";" | "{" | "}")).map_or(0, |at| at + 1);
         let statement = &self.words[begin..call];
