@@ -65,7 +65,7 @@ pub enum Halt {
     WentBack {
         /// Where the database's journal ends.
         has: u64,
-        /// Where it ended before.
+        /// The last event that this run wrote.
         had: u64,
     },
     /// What was to be recorded came too late; nothing was.

@@ -178,7 +178,7 @@ pub struct Started {
 }
 
 impl Started {
-    /// Which texts hold a reply.
+    /// By which rules replies of this debate are read out of their texts.
     pub fn reading(&self) -> Reading {
         if self.whole_replies { Reading::Whole } else { Reading::Mending }
     }

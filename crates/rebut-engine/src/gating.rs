@@ -267,9 +267,9 @@ pub(crate) fn undecided(gate: &str) -> Commit {
 
 /// When a gate closes that is open until then; nothing where its runner, elsewhere, will say so.
 pub(crate) struct Closes {
-    /// What the journal says.
+    /// The deadline as the journal holds it, RFC 3339.
     pub until: String,
-    /// What that means here.
+    /// The same moment on this process's monotonic clock.
     pub at: Instant,
 }
 

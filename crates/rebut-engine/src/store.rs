@@ -154,7 +154,7 @@ pub struct Head {
     pub seq: u64,
     /// When it was written.
     pub ts: Arc<str>,
-    /// Its hash.
+    /// The hash of the last record, which the next append names.
     pub hash: Hash,
 }
 

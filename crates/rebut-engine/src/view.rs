@@ -147,7 +147,7 @@ pub struct TurnView {
     pub faults: Vec<Fault>,
     /// The reply as it came; empty while it is awaited, or if it never came.
     pub text: String,
-    /// Why it ended.
+    /// Why the model stopped writing.
     pub finish: Finish,
     /// What it cost; `None` when unknown.
     pub usage: Option<Usage>,

@@ -136,7 +136,7 @@ pub struct Shared {
     pub watchers: Arc<Watchers>,
     /// Who counts ballots.
     pub counts: Counts,
-    /// What is being changed.
+    /// Requests under way that change something, which a stop waits for.
     pub changes: Arc<Changes>,
     /// Told when somebody ends a visit here.
     pub left: watch::Sender<()>,

@@ -53,7 +53,7 @@ pub(crate) enum Step {
 
 /// A change beside the journals. Made again where the transaction it was part of is undone.
 pub(crate) struct Change {
-    /// What becomes of it.
+    /// What it must survive once it is acknowledged.
     pub(crate) lasting: Lasting,
     /// Makes it.
     pub(crate) make: Make,

@@ -100,7 +100,7 @@ impl Readers {
         Arc::strong_count(&self.open) == 1
     }
 
-    /// Lets everybody in again.
+    /// Allows new connections again after [`Readers::close`].
     pub(crate) fn reopen(&self) {
         self.state().closed = false;
     }

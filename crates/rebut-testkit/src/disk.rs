@@ -60,7 +60,7 @@ impl SmallDisk {
         file.set_len(filled.saturating_sub(pages * PAGE)).expect("shorter again");
     }
 
-    /// Gives the room back.
+    /// Removes what filled the disk.
     pub fn free(&self) {
         fs::remove_file(self.filler()).expect("what filled it");
     }

@@ -225,7 +225,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Ends it.
+    /// Commits the transaction, which frees its locks.
     pub fn release(self) {
         let Self { mut psql, mut says } = self;
         writeln!(says, "COMMIT;").expect("it reads");

@@ -85,7 +85,7 @@ struct Inner {
     /// Who is told of what is appended.
     ears: Arc<Ears>,
     listening: std::sync::Once,
-    /// Told of every pause.
+    /// Wakes whoever closes the gates of paused debates.
     paused: Notify,
 }
 

@@ -50,7 +50,7 @@ pub(super) struct Begun {
 }
 
 impl Begun {
-    /// Lets it go.
+    /// Lets the run begin: its caller knows of it now.
     fn told(self) -> Running {
         drop(self.waits);
         self.running

@@ -55,7 +55,7 @@ impl Window {
         *self = Self { after, prev, ..Self::default() };
     }
 
-    /// Keeps one more event.
+    /// Keeps one more event, and forgets the oldest ones where that is too many.
     pub(super) fn push(&mut self, entry: Entry, ts: Arc<str>, mark: Mark) {
         self.bytes += held_by(&entry, mark);
         self.kept.reserve_exact(1);

@@ -21,7 +21,7 @@ struct Mending<'a> {
 }
 
 impl Mending<'_> {
-    /// One value.
+    /// Copies one whole value, mended; `None` where it is not whole.
     fn value(&mut self) -> Option<()> {
         match self.next_after_space()? {
             '{' => self.members('}', true),

@@ -58,7 +58,7 @@ fn sample(asked: Instant, answer: &[Row]) -> Result<Sample, StoreError> {
     Ok(Sample { time, at: asked + asked.elapsed() / 2 })
 }
 
-/// Asks again and again.
+/// Asks the database for its time every few seconds, until it is dropped.
 pub(super) async fn follow(pool: Arc<Pool>, clock: Arc<DatabaseClock>) {
     loop {
         tokio::time::sleep(EVERY).await;

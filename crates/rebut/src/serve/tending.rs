@@ -26,7 +26,7 @@ pub struct Tending {
     app: App,
     /// Where it is told.
     log: Log,
-    /// What is counted.
+    /// Counters for `/metrics`.
     metrics: Arc<Metrics>,
     /// Debates that cannot be gone on with here, and when that was tried.
     left: HashMap<DebateId, Instant>,
@@ -64,7 +64,7 @@ const NOBODY: &str = "nobody";
 const SWEEP: Duration = Duration::from_secs(3600);
 
 impl Tending {
-    /// Nothing was looked at yet.
+    /// Looks after the debates of this desk, once it is [run](Tending::run).
     pub fn new(desk: Desk, app: App, log: Log, metrics: Arc<Metrics>) -> Self {
         Self { desk, app, log, metrics, left: HashMap::new(), retried: HashMap::new() }
     }
