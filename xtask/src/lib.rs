@@ -1,6 +1,8 @@
-//! The repository's own tools: `tidy` holds the house rules, `perf` measures against a hand-written floor, `load` puts load on a real server.
+//! The repository's own tools: `tidy` holds the house rules, `measure` counts what readers of the sources
+//! meet, `perf` measures against a hand-written floor, `load` puts load on a real server.
 
 pub mod load;
+pub mod measure;
 pub mod perf;
 pub mod tidy;
 

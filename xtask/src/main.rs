@@ -6,6 +6,8 @@ const USAGE: &str = "\
 usage: cargo xtask <tool>
 
   tidy                                  check the house rules in every tracked file
+  measure [ROOT]                        figures about the sources here or below ROOT: size, density, cycles
+  measure walk ARGUMENTS...             the source files that `rebut ARGUMENTS` passes through (needs valgrind)
   perf [--runs N] [--quick] [--json]    measure debates against a hand-written floor
   load [--debates N] [--watchers N] [--stalled N] [--latency MS]
                                         put load on a real server: live debates, watchers, readers
@@ -16,6 +18,9 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.split_first().map(|(tool, rest)| (tool.as_str(), rest)) {
         Some(("tidy", [])) => tidy(),
+        Some(("measure", [])) => xtask::measure::run(&xtask::root()),
+        Some(("measure", [root])) => xtask::measure::run(std::path::Path::new(root)),
+        Some(("measure", [walk, rest @ ..])) if walk == "walk" => xtask::measure::walk(&xtask::root(), rest),
         Some(("perf", rest)) => xtask::perf::run(rest).map_err(|error| format!("perf: {error}")),
         Some(("load", rest)) => xtask::load::run(rest).map_err(|error| format!("load: {error}")),
         // Perf starts these itself, as processes of their own.

@@ -290,7 +290,8 @@ impl Debate {
 
     /// Whether a person wants this run to stop now.
     pub(crate) fn check_steering(&self) -> Result<(), Halt> {
-        match *self.steer.borrow() {
+        let steer = *self.steer.borrow();
+        match steer {
             Steer::Run => Ok(()),
             Steer::Pause | Steer::Leave | Steer::PauseAtOnce => Err(Halt::Paused),
             Steer::Cancel => Err(self.cancelled()),

@@ -91,6 +91,9 @@ pub enum TooLate {
     /// Somebody answered the contested question.
     #[error("it was already answered: {} by {}", .0.option, .0.by)]
     Answered(Box<HumanAnswered>),
+    /// A person cancelled the debate.
+    #[error("it was cancelled")]
+    Cancelled,
     /// A debate of that id began before.
     #[error("it has already begun")]
     Begun,

@@ -129,11 +129,11 @@ events! {
     /// The debate was saved and left.
     DebatePaused(DebatePaused) = "debate.paused",
     /// Somebody went on with it.
-    DebateResumed(DebateResumed) = "debate.resumed",
+    DebateResumed(Box<DebateResumed>) = "debate.resumed",
     /// The debate ended.
     DebateCompleted(Arc<Outcome>) = "debate.completed",
     /// An event's text was taken out of the journal.
-    EventRedacted(EventRedacted) = "event.redacted",
+    EventRedacted(Box<EventRedacted>) = "event.redacted",
 }
 
 /// Everything pinned at the start: a resumed debate uses this, not today's files.
@@ -515,7 +515,7 @@ pub struct DebatePaused {
 }
 
 /// Somebody went on with it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DebateResumed {
     /// The program that goes on.
     pub engine: String,
@@ -531,6 +531,10 @@ pub struct DebateResumed {
     /// At whose word, where somebody asked a server for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// Whether nobody asked for it: a server found that nobody ran the debate. A pause that was asked for
+    /// before still holds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adopted: bool,
 }
 
 /// An event's text was taken out. What it said is gone; what is counted of it is kept here.

@@ -2,6 +2,7 @@
 
 mod entry;
 mod meeting;
+mod steering;
 mod window;
 mod writing;
 
@@ -12,6 +13,7 @@ use crate::{
     DebateId,
     budget::{Amount, Spent, may_be_billed},
     clock::Clock,
+    debate::Steer,
     desk::Ears,
     error::{Halt, TooLate},
     event::{Event, GateDecided, GateOpened, HumanAnswered, HumanCancelled, HumanNoted, Limits, Started, TurnCompleted, TurnFailed},
@@ -27,7 +29,7 @@ use std::{
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use tokio::sync::{Notify, futures::Notified};
+use tokio::sync::{Notify, futures::Notified, watch};
 use window::{Mark, Window};
 use writing::{Backoff, Means};
 
@@ -41,6 +43,8 @@ pub struct Journal {
     memory: Mutex<Memory>,
     /// Told of every append, whoever made it.
     grown: Notify,
+    /// What people want of its run.
+    steer: watch::Sender<Steer>,
     ears: Arc<Ears>,
     patience: Arc<Patience>,
 }
@@ -184,6 +188,15 @@ pub struct RecordedTurn {
     pub given_up: Option<Fault>,
 }
 
+impl End {
+    /// Keeps what only waited for some append for the next one, where the append it waited for came to
+    /// nothing: facts of the run must not go with the words of a person that were refused.
+    fn put_back(&mut self, mut begun: UnderWay) {
+        begun.entries.truncate(begun.queued);
+        self.queued.splice(0..0, begun.entries);
+    }
+}
+
 impl Journal {
     /// A journal with nothing in it yet.
     pub fn new(
@@ -205,7 +218,8 @@ impl Journal {
             begun: 0,
             refused: None,
         };
-        Self { debate, store, clock, seal, end: end.into(), memory: Mutex::default(), grown: Notify::new(), ears, patience }
+        let (memory, grown, steer) = (Mutex::default(), Notify::new(), watch::Sender::default());
+        Self { debate, store, clock, seal, end: end.into(), memory, grown, steer, ears, patience }
     }
 
     /// Reads everything that is recorded after what is already known.
@@ -278,7 +292,9 @@ impl Journal {
                 // store went back.
                 Err(StoreError::Conflict { count, head, .. }) => (there, begun.writing) = (Some((count, head)), None),
                 Err(error) => {
-                    end.under_way = None;
+                    if let Some(begun) = end.under_way.take() {
+                        end.put_back(begun);
+                    }
                     return Err(match error {
                         StoreError::Lost { .. } => Halt::TakenOver,
                         error => error.into(),
@@ -293,10 +309,8 @@ impl Journal {
     fn write_again(&self, end: &mut End) {
         let Some(mut begun) = end.under_way.take() else { return };
         if let Some(late) = begun.unless.as_ref().and_then(|unless| unless(&self.memory())) {
-            begun.entries.truncate(begun.queued);
-            end.queued = begun.entries;
             end.refused = Some((begun.number, late));
-            return;
+            return end.put_back(begun);
         }
         begun.writing = Some(self.write(end, &begun));
         end.under_way = Some(begun);
@@ -310,7 +324,7 @@ impl Journal {
         append.session = begun.session.as_ref().map(|make| Box::new(make(&begun.now)));
         let claim = if begun.claim == Claim::Keep && end.holds { Claim::Hold } else { begun.claim };
         (append.claim, append.durability) = (claim, begun.durability);
-        append.checkpoint = self.seal.as_ref().filter(|_| begun.seal).map(|seal| seal.close(self.debate, count, head));
+        append.checkpoints = self.seal.iter().filter(|_| begun.seal).map(|seal| seal.close(self.debate, count, head)).collect();
         let runs = end.holds || begun.claim == Claim::Take;
         Written { doing: writing::write(self.means(), append, runs), count, head, marks }
     }
@@ -329,6 +343,7 @@ impl Journal {
         end.unsynced = begun.durability != Durability::Power && (end.unsynced || has_reply);
         let before = count - begun.entries.len() as u64;
         self.remember_steering(before, &begun.entries);
+        self.heed(end);
         self.grown.notify_waiters();
         self.ears.appended(self.debate, before, &begun.entries);
         if end.holds {
@@ -400,27 +415,6 @@ impl Journal {
             head = entry.add_to(&mut append, seq, head, now, None);
         }
         append
-    }
-
-    fn remember_steering(&self, before: u64, appended: &[Entry]) {
-        for (seq, entry) in (before + 1..).zip(appended) {
-            match &entry.event {
-                Event::HumanNoted(note) => {
-                    self.memory().notes.insert(seq, note.clone());
-                }
-                Event::HumanCancelled(cancelled) => self.memory().cancelled = Some(cancelled.clone()),
-                Event::HumanPaused(paused) => self.memory().pause_asked = Some(paused.by.clone()),
-                Event::GateOpened(opened) => self.memory().open_gate(opened.clone()),
-                Event::GateDecided(decided) => self.memory().decide_gate((**decided).clone()),
-                Event::HumanAnswered(answered) => self.memory().answered = Some(answered.clone()),
-                Event::DebateCompleted(outcome) => self.memory().outcome = Some(outcome.clone()),
-                Event::DebateResumed(_) => {
-                    let mut memory = self.memory();
-                    (memory.paused, memory.outcome) = (false, None);
-                }
-                _ => {}
-            }
-        }
     }
 }
 
@@ -520,10 +514,10 @@ impl Memory {
             Some(Event::HumanPaused(paused)) => self.pause_asked = Some(paused.by),
             Some(Event::DebatePaused(_)) => (self.paused, self.pause_asked) = (true, None),
             Some(Event::DebateResumed(resumed)) => {
-                (self.paused, self.outcome, self.cancelled, self.pause_asked) = (false, None, None, None);
+                self.go_on(&resumed);
                 self.limits = resumed.limits.or(self.limits);
             }
-            Some(Event::DebateCompleted(outcome)) => self.outcome = Some(outcome),
+            Some(Event::DebateCompleted(outcome)) => self.end_with(outcome),
             Some(
                 event @ (Event::RoundCompleted(_)
                 | Event::PositionRecorded(_)

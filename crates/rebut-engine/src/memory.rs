@@ -80,7 +80,7 @@ impl Kept {
 
     fn apply(&mut self, append: Append) {
         self.appended.push(append.records);
-        self.checkpoints.extend(append.checkpoint);
+        self.checkpoints.extend(append.checkpoints);
         self.turns.extend(append.turns);
         self.projections.extend(append.projections);
         self.claimed = match append.claim {

@@ -1,6 +1,7 @@
 //! The model seam: whoever can answer a turn, be it an endpoint, a script, a person or the built-in rehearsal.
 
 use crate::{DebateId, agent::Agent, prompt::Prompt, reply::Schema};
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -83,6 +84,8 @@ pub struct Request<'a> {
     pub schema: &'a Schema,
     /// Whether a text will do as the reply, for whoever can be told at once what is wrong and try again. A model is asked to clarify instead.
     pub fits: &'a Fits<'a>,
+    /// What time it is, by the clock that all who take part in the debate share.
+    pub now: Timestamp,
     /// How long is left of the turn.
     pub time_left: Duration,
     /// Where partial text may be sent while it comes.

@@ -170,8 +170,9 @@ pub struct Append {
     pub prev: Hash,
     /// The new records, numbered `after + 1 …`.
     pub records: Vec<Record>,
-    /// The signed end of the journal, if it is closed here.
-    pub checkpoint: Option<Checkpoint>,
+    /// Signed ends of the journal: the one here, if it is closed here; all of a journal that is brought here
+    /// from elsewhere.
+    pub checkpoints: Vec<Checkpoint>,
     /// The session row, if it changed.
     pub session: Option<Box<Session>>,
     /// Rows for `debate_turns`.
@@ -194,7 +195,7 @@ impl Append {
             after,
             prev,
             records: Vec::new(),
-            checkpoint: None,
+            checkpoints: Vec::new(),
             session: None,
             turns: Vec::new(),
             projections: Vec::new(),

@@ -350,7 +350,8 @@ impl<'a> Exchange<'a> {
         debate.check_cancelled()?;
         let prompt = self.told.prompt(self.agent);
         let (number, agent, schema) = (attempt.number, self.agent, self.schema);
-        let request = Request { debate: Some(debate.id), turn, attempt: number, agent, prompt, schema, fits, time_left, deltas };
+        let (id, now) = (Some(debate.id), debate.clock.now());
+        let request = Request { debate: id, turn, attempt: number, agent, prompt, schema, fits, now, time_left, deltas };
         let mut deadline = debate.clock.sleep(time_left);
         let result = tokio::select! {
             biased;

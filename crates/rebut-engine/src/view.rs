@@ -297,7 +297,7 @@ impl View {
             Event::DebatePaused(_) => self.paused = true,
             Event::DebateResumed(resumed) => {
                 (self.paused, self.outcome, self.ended_at) = (false, None, None);
-                self.resumed.push(resumed);
+                self.resumed.push(*resumed);
             }
             Event::DebateCompleted(outcome) => {
                 (self.ended_at, self.last_end) = (Some(record.ts.clone()), (record.seq, None));
@@ -308,7 +308,7 @@ impl View {
                 }
                 (self.outcome, self.open_gate) = (Some(outcome), None);
             }
-            Event::EventRedacted(redacted) => self.apply_kept(redacted, record),
+            Event::EventRedacted(redacted) => self.apply_kept(*redacted, record),
             Event::HumanCancelled(_) | Event::HumanPaused(_) | Event::RunStarted(_) => {}
         }
     }

@@ -46,6 +46,7 @@ impl Registry {
             prompt: &prompt,
             schema: &Schema::of::<Ready>(),
             fits: &anything_fits,
+            now: jiff::Timestamp::now(),
             time_left: PATIENCE,
             // As debates ask: what is tried here is what they will do.
             deltas: &Deltas::with_capacity(1),

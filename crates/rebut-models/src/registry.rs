@@ -15,8 +15,8 @@ use rebut_engine::{
 };
 use std::{
     collections::{BTreeMap, HashMap},
-    fs,
-    path::PathBuf,
+    fs, io,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -24,6 +24,8 @@ use std::{
 /// Every provider by name.
 pub struct Registry {
     base_dir: PathBuf,
+    /// Another way to read scripts than by their path alone.
+    read_script: Option<ReadScript>,
     scripts: Mutex<HashMap<PathBuf, Arc<ScriptModel>>>,
     endpoints: BTreeMap<String, KnownEndpoint>,
     others: BTreeMap<String, Open>,
@@ -35,6 +37,9 @@ pub struct Registry {
 
 /// Opens the model behind what follows the colon (nothing, when there is no colon).
 pub type Open = Arc<dyn Fn(&str) -> Result<Arc<dyn Model>, Fault> + Send + Sync>;
+
+/// Reads the script of a name, as it stands behind `script:`.
+pub type ReadScript = Arc<dyn Fn(&str) -> io::Result<Vec<u8>> + Send + Sync>;
 
 struct KnownEndpoint {
     endpoint: Arc<Endpoint>,
@@ -104,12 +109,20 @@ impl Registry {
             .collect::<Result<_, _>>()?;
         Ok(Self {
             base_dir: base_dir.into(),
+            read_script: None,
             scripts: Mutex::default(),
             endpoints,
             others: BTreeMap::new(),
             clients: Mutex::default(),
             opened: Mutex::default(),
         })
+    }
+
+    /// Has scripts read in another way than by their path alone, for a program that starts in folders of
+    /// others.
+    pub fn with_scripts_from(mut self, read: ReadScript) -> Self {
+        self.read_script = Some(read);
+        self
     }
 
     /// Adds a provider of another kind; it wins over an endpoint of the same name.
@@ -168,10 +181,11 @@ impl Registry {
         }
         // A name or a file that is wrong is a mistake to mend, not somebody who is away.
         let unusable = |kind, why: String| Fault::new(kind, format!("script {file}: {why}"));
-        if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
-            return Err(unusable(FaultKind::BadRequest, "it is no regular file".to_owned()));
-        }
-        let bytes = fs::read(&path).map_err(|error| unusable(FaultKind::NotFound, format!("cannot be read ({error})")))?;
+        let read = self.read_script.as_ref().map_or_else(|| read_regular(&path), |read| read(file));
+        let bytes = read.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => unusable(FaultKind::NotFound, format!("cannot be read ({error})")),
+            _ => unusable(FaultKind::BadRequest, error.to_string()),
+        })?;
         let script = Script::parse(&bytes).map_err(|error| unusable(FaultKind::BadRequest, error.to_string()))?;
         let model = Arc::new(ScriptModel::new(file, script));
         scripts.insert(path, model.clone());
@@ -255,6 +269,14 @@ impl Registry {
         let ready = self.endpoints().filter(|endpoint| endpoint.key_env.is_some() && endpoint.is_ready);
         ready.filter(|endpoint| endpoint.auto_model.is_none()).map(|endpoint| endpoint.name).collect()
     }
+}
+
+/// The bytes of a regular file: nobody waits for a pipe.
+fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    fs::read(path)
 }
 
 impl Models for Registry {

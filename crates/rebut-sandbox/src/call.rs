@@ -188,9 +188,9 @@ impl Answer {
     }
 
     /// Sets what the working folder holds after a call: the files that are new, have changed or are gone. Those with a name that is not
-    /// plain, and whatever would stand where the script stands, are left out.
+    /// plain, and whatever would stand where the script stands, also in another folder, are left out.
     pub(crate) fn compare(&mut self, before: &Call, after: Vec<Given>) {
-        let is_own = |path: &str| path.split('/').next() == Some(SCRIPT) || path.starts_with(HALF_WRITTEN);
+        let is_own = |path: &str| path.split('/').any(|part| part == SCRIPT) || path.starts_with(HALF_WRITTEN);
         let is_plain = |path: &str| check_path(path).is_ok() && !is_own(path);
         let (folders, files): (Vec<Given>, Vec<Given>) = after.into_iter().partition(|file| file.path.ends_with('/'));
         let folders = folders.into_iter().map(|folder| folder.path.trim_end_matches('/').to_owned());
@@ -198,6 +198,13 @@ impl Answer {
         self.removed =
             before.files.iter().filter(|file| !files.iter().any(|left| left.path == file.path)).map(|file| file.path.clone()).collect();
         self.files = files.into_iter().filter(|file| is_plain(&file.path) && !before.files.contains(file)).collect();
+    }
+
+    /// Leaves out a folder and all that is in it.
+    pub(crate) fn leave_out(&mut self, folder: &str) {
+        let is_within = |path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.folders.retain(|path| !is_within(path));
+        self.files.retain(|file| !is_within(&file.path));
     }
 
     /// Does to the working folder of the tests what the call did to its own. A link that stands there is replaced, never followed.
@@ -288,7 +295,7 @@ mod tests {
     fn only_plain_files_beside_the_script_come_back() {
         let file = |path: &str, bytes: &str| Given::text(path, bytes);
         let before = Call { files: vec![file("same", "1"), file("changed", "1"), file("gone", "1")], ..Call::default() };
-        let odd = ["solution.sh", "solution.sh/x", "/etc/passwd", "../x", "a/../../x", "-rf", ".git/config", "a\nb", ""];
+        let odd = ["solution.sh", "solution.sh/x", "dir/solution.sh", "/etc/passwd", "../x", "a/../../x", "-rf", ".git/config", "a\nb", ""];
         let after = [file("same", "1"), file("changed", "2"), file("new", ""), file("dir/", ""), file("solution.sh/", "")];
         let mut answer = Answer::default();
         answer.compare(&before, after.into_iter().chain(odd.map(|path| file(path, "x"))).collect());

@@ -38,6 +38,16 @@ impl Changes {
     }
 }
 
+/// Does something as long as somebody waits for it, and drops it then: for what comes before anything is
+/// changed. Otherwise requests whose clients are gone would pile up where the database hangs, and begin
+/// long after.
+pub async fn while_waited_for<T>(left: impl Future<Output = ()>, work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        done = work => Some(done),
+        () = left => None,
+    }
+}
+
 /// One that is counted until it is dropped.
 struct Counted(Arc<Changes>);
 
@@ -79,5 +89,20 @@ mod tests {
         let panics = AssertUnwindSafe(changes.see_through(async { panic!("a mistake") })).catch_unwind().await;
         assert!(panics.is_err(), "whoever waits learns of it");
         changes.all_done().await;
+    }
+
+    #[tokio::test]
+    async fn what_comes_before_a_change_ends_with_whoever_waits_for_it() {
+        let (held, freed) = oneshot::channel::<()>();
+        let hangs = async move {
+            let _held = held;
+            std::future::pending::<()>().await;
+        };
+        let (leaves, left) = oneshot::channel::<()>();
+        let waiting = while_waited_for(left.map(drop), hangs);
+        let leaving = async { drop(leaves) };
+        assert_eq!(tokio::join!(waiting, leaving).0, None);
+        assert!(freed.await.is_err(), "and nothing of it is kept");
+        assert_eq!(while_waited_for(std::future::pending(), async { 7 }).await, Some(7));
     }
 }

@@ -1,7 +1,7 @@
 //! The door: what every request goes through, in this order, before its handler sees it. No handler checks a key or an owner itself.
 
 use crate::{
-    body,
+    body, changes,
     guard::{Shown, check_host, check_origin, shown},
     keys::{Key, Role},
     problem::Problem,
@@ -59,6 +59,11 @@ impl Call {
     pub async fn client_left(&self) {
         // Nothing is ever sent.
         let _ = self.waiting.clone().changed().await;
+    }
+
+    /// What comes of something that is of no use once nobody waits for the answer: it is dropped then.
+    pub async fn while_waited_for<T>(&self, work: impl Future<Output = T>) -> Result<T, Problem> {
+        changes::while_waited_for(self.client_left(), work).await.ok_or_else(|| Problem::unavailable("nobody waits for this any more", 1))
     }
 
     /// The debate it is about, which is the asker's own.

@@ -131,7 +131,7 @@ impl Problem {
             TooLate::Decided(decision) => Self { decision: Some(decision), ..late },
             TooLate::Answered(answer) => Self { answer: Some(answer), ..late },
             TooLate::Ended(ending) => Self { ending: Some(ending), ..late },
-            TooLate::Begun | TooLate::ShowsOther { .. } => late,
+            TooLate::Begun | TooLate::Cancelled | TooLate::ShowsOther { .. } => late,
             TooLate::Removed => Self { hint: Some("use a new `Idempotency-Key`".into()), ..late },
         }
     }

@@ -159,6 +159,11 @@ impl Tail {
         None
     }
 
+    /// Whether the debate has ended and everything was shown; not so where only its run left this server.
+    pub fn is_at_end(&self) -> bool {
+        self.watch.is_over()
+    }
+
     fn last(&mut self, passing: Passing) -> Option<Shown> {
         self.is_over = true;
         Some(Shown::Passing(passing))

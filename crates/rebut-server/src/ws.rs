@@ -69,7 +69,7 @@ impl Client {
     pub async fn follow(self, mut socket: WebSocket, mut tail: Tail) {
         let every = self.server.settings.heartbeat;
         let mut heartbeat = interval_at(Instant::now() + every, every);
-        let mut closing = ENDED;
+        let mut closing = None;
         loop {
             let message = tokio::select! {
                 shown = tail.next() => match shown {
@@ -84,7 +84,7 @@ impl Client {
                     Some(Ok(Message::Binary(_))) => Message::Text(heard(Err(Problem::bad_request("commands are text")), None).into()),
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
                     Some(Err(error)) if is_too_large(&error) => {
-                        closing = (close_code::SIZE, "too large");
+                        closing = Some((close_code::SIZE, "too large"));
                         break;
                     }
                     Some(Ok(Message::Close(_)) | Err(_)) | None => return,
@@ -96,7 +96,7 @@ impl Client {
                 return;
             }
         }
-        let (code, reason) = closing;
+        let (code, reason) = closing.unwrap_or(if tail.is_at_end() { ENDED } else { LEFT });
         let _ = socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
     }
 
@@ -153,21 +153,26 @@ impl Client {
         Err(Problem::new(axum::http::StatusCode::FORBIDDEN, "role", detail))
     }
 
-    /// How a socket is closed if this was the last that was shown.
-    fn closing_after(&self, shown: &Shown) -> (CloseCode, &'static str) {
+    /// How a socket is closed since this was shown, if that says so.
+    fn closing_after(&self, shown: &Shown) -> Option<Closing> {
         match shown {
-            Shown::Passing(Passing::Shutdown {}) => (close_code::AWAY, "shutdown"),
+            Shown::Passing(Passing::Shutdown {}) => Some((close_code::AWAY, "shutdown")),
             Shown::Passing(Passing::Problem { problem }) if problem.status == 401 => {
-                (close_code::POLICY, if self.guest.visit.is_some() { "session ended" } else { "key removed" })
+                Some((close_code::POLICY, if self.guest.visit.is_some() { "session ended" } else { "key removed" }))
             }
-            Shown::Passing(Passing::Problem { .. }) => (close_code::ERROR, "problem"),
-            Shown::Passing(_) | Shown::Event(_) => ENDED,
+            Shown::Passing(Passing::Problem { .. }) => Some((close_code::ERROR, "problem")),
+            Shown::Passing(_) | Shown::Event(_) => None,
         }
     }
 }
 
-/// How a socket is closed where nothing went wrong.
-const ENDED: (CloseCode, &str) = (close_code::NORMAL, "ended");
+type Closing = (CloseCode, &'static str);
+
+/// How a socket is closed behind the end of its debate.
+const ENDED: Closing = (close_code::NORMAL, "ended");
+
+/// How it is closed where the debate goes on elsewhere, or will: this server does not run it any more.
+const LEFT: Closing = (close_code::AGAIN, "not run here");
 
 /// Whether a message was not read since it is longer than messages may be.
 fn is_too_large(error: &axum::Error) -> bool {

@@ -252,7 +252,7 @@ impl Ledger {
             self.written = Some((self.written.map_or(first, |written| written.0), last));
             self.ends.insert(append.debate, (head.seq, head.hash));
         }
-        if let Some(checkpoint) = &append.checkpoint {
+        for checkpoint in &append.checkpoints {
             rows::insert_checkpoint(connection, append.debate, checkpoint)?;
         }
         if let Some(session) = &append.session {

@@ -13,6 +13,7 @@ mod rows;
 mod schema;
 mod sqlite;
 mod visits;
+mod waits;
 mod writer;
 
 pub use postgres::{PostgresOptions, PostgresStore, is_url as is_postgres_url, password as postgres_password, shown as shown_postgres_url};

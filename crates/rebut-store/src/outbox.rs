@@ -1,9 +1,12 @@
-//! The outbox in SQLite: what is to be sent is written with the event; the rest of it goes through the same writing thread as everything else.
+//! The outbox in SQLite: what is to be sent is written with the event; the rest of it goes through the same
+//! writing thread as everything else. The first attempt is due whatever the clock says; waits between
+//! attempts are measured by [`waits`](crate::waits).
 
 use crate::{
     ledger::{Change, Lasting, Step},
     rows::{count, int},
     sqlite::SqliteStore,
+    waits::Waiting,
 };
 use rebut_engine::{
     outbox::{Claimed, Claiming, Deliveries, Delivery, DeliveryState, NewWebhook, Outbox, Secret, Settled, Webhook, message_id},
@@ -29,11 +32,13 @@ fn seconds(time: Duration) -> String {
     format!("+{:.3} seconds", time.as_secs_f64())
 }
 
-/// Keeps an event for every webhook that asks for it. To be called when the session's row is written.
+/// Keeps an event for every webhook that asks for it. To be called when the session's row is written. It is
+/// due at a time before all others, so that a clock that is set back makes nothing wait that has not been
+/// tried; those of before stay in their order.
 pub(crate) fn keep(connection: &Connection, record: &Record) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(&format!(
         "INSERT INTO webhook_deliveries (webhook_id, debate_id, seq, type, state, attempts, created_at, next_at)
-         SELECT id, ?1, ?2, ?3, 'waiting', 0, {NOW}, {NOW} FROM webhooks
+         SELECT id, ?1, ?2, ?3, 'waiting', 0, {NOW}, '0' || {NOW} FROM webhooks
          WHERE owner = (SELECT initiated_by FROM debate_sessions WHERE debate_sessions.id = ?1) AND why_off IS NULL
              AND EXISTS (SELECT 1 FROM json_each(events) WHERE value = ?3)"
     ))?;
@@ -111,7 +116,7 @@ impl Outbox for SqliteStore {
         let of = (owner.to_owned(), id.to_owned());
         self.read(move |connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT debate_id, seq, type, state, attempts, created_at, next_at, last_error FROM webhook_deliveries
+                "SELECT debate_id, seq, type, state, attempts, created_at, iif(attempts = 0, created_at, next_at), last_error FROM webhook_deliveries
                  WHERE webhook_id = (SELECT id FROM webhooks WHERE owner = ?1 AND id = ?2) AND (?3 IS NULL OR state = ?3)
                  ORDER BY created_at DESC, debate_id DESC, seq DESC LIMIT ?4",
             )?;
@@ -122,18 +127,26 @@ impl Outbox for SqliteStore {
     }
 
     async fn claim_deliveries(&self, asked: &Claiming) -> Result<Vec<Claimed>, StoreError> {
-        let asked = asked.clone();
+        self.follow_clock().await?;
+        let (asked, lease) = (asked.clone(), asked.lease);
         let looked = asked.clone();
         // Usually nothing is due: then nobody who writes is kept waiting.
         if self.read(move |connection| due(connection, &looked)).await?.is_empty() {
             return Ok(Vec::new());
         }
-        self.change(Lasting::Process, move |connection| claim(connection, &asked)).await
+        let claimed = self.change(Lasting::Process, move |connection| claim(connection, &asked)).await?;
+        claimed.iter().for_each(|one| self.waits().note(one, lease));
+        Ok(claimed)
     }
 
     async fn settle_delivery(&self, claimed: &Claimed, came: &Settled) -> Result<(), StoreError> {
-        let (claimed, came) = (claimed.clone(), came.clone());
-        self.change(Lasting::Process, move |connection| settle(connection, &claimed, &came)).await
+        let (settled, how) = (claimed.clone(), came.clone());
+        self.change(Lasting::Process, move |connection| settle(connection, &settled, &how)).await?;
+        match came {
+            Settled::Failed { again: Some(wait), .. } => self.waits().note(claimed, *wait),
+            Settled::Failed { again: None, .. } | Settled::Delivered | Settled::Gone { .. } => self.waits().forget(claimed),
+        }
+        Ok(())
     }
 
     async fn waiting_deliveries(&self) -> Result<u64, StoreError> {
@@ -144,8 +157,30 @@ impl Outbox for SqliteStore {
     async fn sweep_deliveries(&self, older: Duration) -> Result<(), StoreError> {
         let before = format!("-{:.3} seconds", older.as_secs_f64());
         let sql = format!("DELETE FROM webhook_deliveries WHERE state <> 'waiting' AND settled_at <= {}", later("?1"));
+        self.waits().tidy();
         self.change(Lasting::Process, move |connection| connection.execute(&sql, [&before]).map(drop)).await
     }
+}
+
+impl SqliteStore {
+    /// Moves what waits along with a clock that was set since this was last asked, so that it waits as long
+    /// as was said.
+    async fn follow_clock(&self) -> Result<(), StoreError> {
+        let Some((set, waiting)) = self.waits().clock_was_set() else { return Ok(()) };
+        self.change(Lasting::Process, move |connection| waiting.iter().try_for_each(|one| move_along(connection, one))).await?;
+        self.waits().followed(set);
+        Ok(())
+    }
+}
+
+fn move_along(connection: &Connection, one: &Waiting) -> rusqlite::Result<()> {
+    // Whoever took it since has counted another attempt.
+    let mut statement = connection.prepare_cached(&format!(
+        "UPDATE webhook_deliveries SET next_at = {} WHERE webhook_id = ?2 AND debate_id = ?3 AND seq = ?4 AND attempts = ?5 AND state = 'waiting'",
+        later("?1")
+    ))?;
+    let (debate, seq) = (one.debate.to_string(), int(one.seq));
+    statement.execute(params![seconds(one.left), one.webhook, debate, seq, one.attempt]).map(drop)
 }
 
 const WEBHOOK: &str = "SELECT id, url, events, created_at, why_off, last_success_at, last_failure_at, last_error FROM webhooks";

@@ -1,6 +1,6 @@
 //! The SQL: records, checkpoints, sessions and turns as rows, and back.
 
-use crate::derived;
+use crate::{derived, elsewhere::Position};
 use rebut_engine::{
     DebateId,
     record::{Hash, Record},
@@ -121,10 +121,12 @@ pub(crate) fn head(bytes: &[u8]) -> Hash {
     bytes.try_into().map_or_else(|_| Hash::of(bytes), Hash)
 }
 
-/// The number in the file of the event written last, even if it was removed since.
-pub(crate) fn last_event(connection: &Connection) -> rusqlite::Result<i64> {
+/// How far the file has come.
+pub(crate) fn position(connection: &Connection) -> rusqlite::Result<Position> {
     let mut statement = connection.prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'events'")?;
-    Ok(statement.query_row([], |row| row.get(0)).optional()?.unwrap_or(0))
+    let last = statement.query_row([], |row| row.get(0)).optional()?.unwrap_or(0);
+    let schema = connection.prepare_cached("PRAGMA schema_version")?.query_row([], |row| row.get(0))?;
+    Ok(Position { schema, last })
 }
 
 /// The debates of the events with these numbers in the file.

@@ -10,6 +10,7 @@ use crate::{
     rows,
     schema::{self, Sharing},
     sql_failed,
+    waits::Waits,
     writer::Writer,
 };
 use rebut_engine::{
@@ -25,7 +26,7 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tempfile::TempDir;
 
@@ -37,6 +38,7 @@ pub struct SqliteStore {
     /// Where nothing can be written, why.
     writer: Result<Writer, StoreError>,
     elsewhere: Arc<Elsewhere>,
+    waits: Mutex<Waits>,
     path: PathBuf,
     /// The name under which this store claims debates.
     runner: Arc<str>,
@@ -51,12 +53,12 @@ impl SqliteStore {
         let path = std::path::absolute(path).map_err(|error| failed("finding the database", error))?;
         let connection = schema::open_writer(&path)?;
         let identity = identity(&path)?;
-        let last = rows::last_event(&connection).map_err(|error| sql_failed("reading the database", &path, &error))?;
-        let elsewhere = Arc::new(Elsewhere::new(last));
+        let seen = rows::position(&connection).map_err(|error| sql_failed("reading the database", &path, &error))?;
+        let elsewhere = Arc::new(Elsewhere::new(seen));
         let runner = claims::new_name();
         let readers = Arc::new(Readers::new(path.clone(), identity, Sharing::WithWriters));
         let writer = Ok(Writer::start(connection, &path, runner.clone(), identity, elsewhere.clone(), readers.clone())?);
-        Ok(Self { watcher: Mutex::new(None), readers, writer, elsewhere, path, runner, _copy: None })
+        Ok(Self { watcher: Mutex::new(None), readers, writer, elsewhere, waits: Mutex::default(), path, runner, _copy: None })
     }
 
     /// Opens a file that is there for reading only, where it cannot be [opened](Self::open): on a disk that
@@ -89,11 +91,12 @@ impl SqliteStore {
 
     fn reading(path: PathBuf, file: PathBuf, sharing: Sharing, copy: Option<TempDir>, why: StoreError) -> Result<Self, StoreError> {
         let readers = Arc::new(Readers::new(file.clone(), identity(&file)?, sharing));
-        let reader = readers.open()?;
-        let last = rows::last_event(&reader).map_err(|error| sql_failed("reading the database", &file, &error))?;
+        let reader = readers.take()?;
+        let seen = rows::position(&reader).map_err(|error| sql_failed("reading the database", &file, &error))?;
         drop(reader);
-        let elsewhere = Arc::new(Elsewhere::new(last));
-        Ok(Self { watcher: Mutex::new(None), readers, writer: Err(why), elsewhere, path, runner: claims::new_name(), _copy: copy })
+        let elsewhere = Arc::new(Elsewhere::new(seen));
+        let (watcher, waits, runner) = (Mutex::new(None), Mutex::default(), claims::new_name());
+        Ok(Self { watcher, readers, writer: Err(why), elsewhere, waits, path, runner, _copy: copy })
     }
 
     /// Whether every page of the file can be read and is where it belongs. Reads all of it.
@@ -113,6 +116,12 @@ impl SqliteStore {
         reading: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.readers.read(reading).await
+    }
+
+    /// What waits between attempts to deliver it.
+    pub(crate) fn waits(&self) -> MutexGuard<'_, Waits> {
+        // It is whole between any two statements that hold the lock.
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn watch(&self) -> Result<(), StoreError> {
@@ -194,7 +203,7 @@ impl Store for SqliteStore {
 
     async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
         self.watch()?;
-        Ok(Changed::These(self.elsewhere.changed().await))
+        Ok(self.elsewhere.changed().await)
     }
 
     fn may_be_unreachable(&self) -> bool {

@@ -11,7 +11,7 @@ use crate::{
     schema, unwritten,
 };
 use rebut_engine::store::StoreError;
-use rusqlite::{Connection, ErrorCode, config::DbConfig};
+use rusqlite::{Connection, ErrorCode, config::DbConfig, ffi::SQLITE_IOERR_WRITE};
 use std::{
     fs::{self, File},
     io::{self, Write},
@@ -41,6 +41,8 @@ const SCRUB_WAIT: Duration = Duration::from_millis(200);
 const AGAIN: Duration = Duration::from_secs(1);
 /// Whoever comes sooner after a failure is told of that one.
 const HOLD_OFF: Duration = Duration::from_millis(50);
+/// How long those who read are waited for when the log is to be read anew.
+const LEAVE: Duration = Duration::from_secs(1);
 /// What was written so long ago says that writing works now.
 const RECENT: Duration = Duration::from_secs(1);
 /// A disk that was full has room again when it has so much: more than most transactions take.
@@ -254,10 +256,12 @@ impl Desk {
         }
         let ledger = self.access.ledger()?;
         if let Some((first, last)) = ledger.written() {
-            self.elsewhere.wrote(first, last);
+            self.elsewhere.begins(first, last);
         }
         let commit = || ledger.connection.prepare_cached("COMMIT")?.execute([]);
-        commit().map_err(|error| uncommitted(&error))?;
+        let committed = commit();
+        self.elsewhere.ended(committed.is_ok());
+        committed.map_err(|error| uncommitted(&error))?;
         if power {
             self.unsynced = None;
         } else if wrote {
@@ -331,6 +335,15 @@ impl Desk {
         if matches!(self.access, Access::Open(_)) {
             return Ok(());
         }
+        let opened = self.open_again();
+        if opened.is_err() {
+            // An attempt that failed may have been the last to close the log, which then goes.
+            self.files.closed();
+        }
+        opened
+    }
+
+    fn open_again(&mut self) -> Result<(), StoreError> {
         let opened = if self.doubted { self.open_doubted() } else { schema::reopen_writer(&self.path) };
         let connection = opened.map_err(|error| match error {
             StoreError::NoPlace { why, .. } => StoreError::Unwritable(format!("opening the database again: {why}")),
@@ -350,15 +363,15 @@ impl Desk {
     /// beginning with its checksums, and what is whole in it is brought into the database, whose own sync
     /// then tells the truth.
     fn open_doubted(&mut self) -> Result<Connection, StoreError> {
-        let opened = if self.readers.close() {
-            schema::reopen_writer(&self.path).and_then(|connection| match empty_log(&connection) {
-                Ok(true) => Ok(connection),
-                Ok(false) => Err(StoreError::Busy("another program reads the log, which the disk failed to keep".to_owned())),
-                Err(error) => Err(unwritten("bringing the log into the database", &error)),
-            })
-        } else {
-            Err(StoreError::Unwritable("the log is read anew as soon as nobody reads it".to_owned()))
-        };
+        if !self.readers.close(LEAVE) {
+            // They stay closed: otherwise there would always be somebody who has just begun.
+            return Err(StoreError::Unwritable("the log is read anew as soon as nobody reads it".to_owned()));
+        }
+        let opened = schema::reopen_writer(&self.path).and_then(|connection| match empty_log(&connection) {
+            Ok(true) => Ok(connection),
+            Ok(false) => Err(StoreError::Busy("another program reads the log, which the disk failed to keep".to_owned())),
+            Err(error) => Err(unwritten("bringing the log into the database", &error)),
+        });
         self.readers.reopen();
         if opened.is_ok() {
             // Everything that was found is on the disk now.
@@ -410,7 +423,7 @@ impl Desk {
     }
 
     fn unsettled(&mut self, doing: &str, error: &rusqlite::Error) {
-        self.doubted |= error.sqlite_error_code() != Some(ErrorCode::DiskFull);
+        self.doubted |= !took_nothing(error);
         self.failed(&StoreError::Unwritable(format!("{doing}: {error}")));
     }
 
@@ -439,7 +452,7 @@ impl Desk {
             // Somebody else can write.
             Err(error) if is_busy(&error) => Ok(()),
             Err(error) => {
-                self.doubted |= error.sqlite_error_code() != Some(ErrorCode::DiskFull);
+                self.doubted |= !took_nothing(&error);
                 Err(unwritten("writing the database", &error))
             }
         }
@@ -462,14 +475,20 @@ impl Access {
     }
 }
 
-/// What a commit that failed leaves. A full disk is found out before the last piece of it is written, and a
-/// broken rule before the first; after anything else nobody can say what the disk holds.
+/// Whether the disk refused to take something, since it is full or a quota is used up: then the last piece
+/// of a commit is not in the log, and what was synced before stays so.
+fn took_nothing(error: &rusqlite::Error) -> bool {
+    let extended = error.sqlite_error().map(|error| error.extended_code);
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull) || extended == Some(SQLITE_IOERR_WRITE)
+}
+
+/// What a commit that failed leaves. A disk that refuses is found out before the last piece of it is
+/// written, and a broken rule before the first; after anything else nobody can say what the disk holds.
 fn uncommitted(error: &rusqlite::Error) -> Trouble {
     let doing = "committing to the database";
     match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull | ErrorCode::ConstraintViolation | ErrorCode::DatabaseBusy) => {
-            Trouble::Unfinished(unwritten(doing, error))
-        }
+        _ if took_nothing(error) => Trouble::Unfinished(unwritten(doing, error)),
+        Some(ErrorCode::ConstraintViolation | ErrorCode::DatabaseBusy) => Trouble::Unfinished(unwritten(doing, error)),
         _ => Trouble::Uncertain(StoreError::Unavailable(format!("{doing}: {error}"))),
     }
 }

@@ -178,7 +178,7 @@ async fn conflict_leaves_nothing_behind(store: Arc<dyn Store>) {
         let refused = Append {
             records: late.iter().enumerate().map(|(i, record)| Record { seq: after + 1 + i as u64, ..record.clone() }).collect(),
             session: Some(Box::new(session_of(debate, "2026", Status::Failed))),
-            checkpoint: Some(checkpoint_of(debate, 5)),
+            checkpoints: vec![checkpoint_of(debate, 5)],
             turns: vec![turn_of(after + 1, "late")],
             claim: Claim::Take,
             ..Append::new(debate, after, late[0].prev)
@@ -202,7 +202,7 @@ async fn an_append_names_its_predecessor(store: Arc<dyn Store>) {
     let refused = Err(conflict(debate, &records));
     let full = |append: Append| Append {
         session: Some(Box::new(session_of(debate, "2026", Status::Failed))),
-        checkpoint: Some(checkpoint_of(debate, 4)),
+        checkpoints: vec![checkpoint_of(debate, 4)],
         turns: vec![turn_of(4, "elsewhere")],
         claim: Claim::Take,
         ..append
@@ -254,11 +254,15 @@ async fn keeps_checkpoints_in_order(store: Arc<dyn Store>) {
         let more = Append { records: records.clone(), ..behind(debate, &written) };
         written.extend(records);
         for append in [more, behind(debate, &written)] {
-            let checkpoint = Some(checkpoint_of(debate, count));
-            store.append(Append { checkpoint, ..append }).await.expect("append");
+            let checkpoints = vec![checkpoint_of(debate, count)];
+            store.append(Append { checkpoints, ..append }).await.expect("append");
             expected.push(checkpoint_of(debate, count));
         }
     }
+    // As many as there are come with a journal that is brought from elsewhere.
+    let several = [2, 1, 3].map(|count| checkpoint_of(debate, count));
+    store.append(Append { checkpoints: several.to_vec(), ..behind(debate, &written) }).await.expect("append");
+    expected.extend(several);
     let checkpoints = store.checkpoints(debate).await.expect("checkpoints");
     assert_eq!(checkpoints, expected);
     assert!(checkpoints.iter().all(|checkpoint| checkpoint.is_valid(debate)));
@@ -399,7 +403,7 @@ async fn removes_everything(store: Arc<dyn Store>) {
     let (debate, other) = (DebateId::new(), DebateId::new());
     for id in [debate, other] {
         let full = Append {
-            checkpoint: Some(checkpoint_of(id, 2)),
+            checkpoints: vec![checkpoint_of(id, 2)],
             session: Some(Box::new(session_of(id, "2026", Status::Completed))),
             turns: vec![turn_of(1, "a"), turn_of(2, "b")],
             ..append_of(id, &more_records(id, &[], 2, "text"))

@@ -15,10 +15,12 @@ use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
+use tokio::sync::Notify;
 
 type OnAppend = dyn Fn(Arc<dyn Store>, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync;
 type OnLoad = dyn Fn() -> Result<(), StoreError> + Send + Sync;
 type Current = dyn Fn() -> Arc<dyn Store> + Send + Sync;
+type OnGiveUp = dyn Fn() -> BoxFuture<'static, ()> + Send + Sync;
 
 /// A store whose appends go through a function, whose reads may be refused by another, and which counts the records it gives.
 pub struct Interposed {
@@ -27,6 +29,8 @@ pub struct Interposed {
     on_load: Option<Box<OnLoad>>,
     current: Option<Box<Current>>,
     clock: Option<Arc<dyn Clock>>,
+    news: Option<Arc<Notify>>,
+    on_give_up: Option<Box<OnGiveUp>>,
     given: AtomicUsize,
 }
 
@@ -49,7 +53,16 @@ impl Interposed {
         store: Arc<dyn Store>,
         on_append: impl Fn(Arc<dyn Store>, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,
     ) -> Self {
-        Self { store, on_append: Box::new(on_append), on_load: None, current: None, clock: None, given: AtomicUsize::new(0) }
+        Self {
+            store,
+            on_append: Box::new(on_append),
+            on_load: None,
+            current: None,
+            clock: None,
+            news: None,
+            on_give_up: None,
+            given: AtomicUsize::new(0),
+        }
     }
 
     /// The same; everything but appends is asked of the store that `current` gives at that moment.
@@ -68,6 +81,18 @@ impl Interposed {
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock: Some(clock), ..self }
+    }
+
+    /// The same; its users are told that anything may have changed elsewhere, each time `news` is notified.
+    #[must_use]
+    pub fn hearing(self, news: Arc<Notify>) -> Self {
+        Self { news: Some(news), ..self }
+    }
+
+    /// The same; `on_give_up` is waited for before a debate is given up.
+    #[must_use]
+    pub fn giving_up(self, on_give_up: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Self {
+        Self { on_give_up: Some(Box::new(on_give_up)), ..self }
     }
 
     /// How many records were read from it since this was asked last.
@@ -142,6 +167,9 @@ impl Store for Interposed {
     }
 
     async fn give_up(&self, debate: DebateId, why: &str) -> Result<(), StoreError> {
+        if let Some(on_give_up) = &self.on_give_up {
+            on_give_up().await;
+        }
         self.store.give_up(debate, why).await
     }
 
@@ -150,7 +178,13 @@ impl Store for Interposed {
     }
 
     async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
-        self.store().changed_elsewhere().await
+        match &self.news {
+            Some(news) => {
+                news.notified().await;
+                Ok(Changed::Anything)
+            }
+            None => self.store().changed_elsewhere().await,
+        }
     }
 
     async fn check_writable(&self) -> Result<(), StoreError> {

@@ -154,11 +154,37 @@ impl Cluster {
     }
 
     fn psql(&self, database: &str) -> Command {
-        let name = database.rsplit('/').next().and_then(|name| name.split('?').next()).unwrap_or(database);
         let mut psql = Command::new(self.programs.join("psql"));
-        psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", name, "-h"]);
-        psql.arg(self.folder.path()).args(["-p", &self.port.unwrap_or(5432).to_string()]);
+        psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"]);
+        self.at(&mut psql, name_of(database));
         psql
+    }
+
+    /// Tells a program where a database is.
+    fn at(&self, program: &mut Command, name: &str) {
+        program.args(["-U", "postgres", "-d", name, "-h"]).arg(self.folder.path());
+        program.args(["-p", &self.port.unwrap_or(5432).to_string()]);
+    }
+
+    /// A backup of everything in a database.
+    pub fn back_up(&self, database: &str) -> Backup {
+        let number = self.databases.fetch_add(1, Ordering::Relaxed);
+        let backup = Backup { file: self.folder.path().join(format!("backup{number}")) };
+        self.run_at(database, "pg_dump", &["-Fc", "-f"], &backup);
+        backup
+    }
+
+    /// Restores one section of a backup into a database: `pre-data` are the tables, `data` what is in them,
+    /// `post-data` their keys.
+    pub fn restore(&self, database: &str, backup: &Backup, section: &str) {
+        self.run_at(database, "pg_restore", &["-e", "--section", section], backup);
+    }
+
+    fn run_at(&self, database: &str, program: &str, args: &[&str], backup: &Backup) {
+        let mut command = self.command(program);
+        self.at(command.args(args).arg(&backup.file), name_of(database));
+        let output = command.output().unwrap_or_else(|error| panic!("{program}: {error}"));
+        assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
     /// Does something in a transaction that stays open, as whoever holds a lock does.
@@ -216,6 +242,16 @@ impl Cluster {
         }
         command
     }
+}
+
+/// A backup of a database, which goes with its server.
+pub struct Backup {
+    file: PathBuf,
+}
+
+/// The name of a database in its URL.
+fn name_of(database: &str) -> &str {
+    database.rsplit('/').next().and_then(|name| name.split('?').next()).unwrap_or(database)
 }
 
 /// A transaction that is open.

@@ -9,6 +9,7 @@ use crate::{
     git::branch,
     human::Human,
     place::{self, Kept, Place},
+    reading,
 };
 use rebut_engine::{
     Desk, DeskOptions,
@@ -88,6 +89,8 @@ impl App {
     pub fn registry(&self) -> Result<Registry, CliError> {
         let scripts = self.scripts.as_ref().unwrap_or(&self.origin.current_dir);
         let registry = Registry::new(scripts, &self.config.providers, &environment).map_err(|fault| CliError::usage(fault.message))?;
+        let scripts = scripts.clone();
+        let registry = registry.with_scripts_from(Arc::new(move |name: &str| reading::script(&scripts, name)));
         let asks = !self.global.no_input;
         let registry = self.waiting().fold(registry, |registry, name| registry.with(&name, Arc::new(|_: &str| Err(untrusted()))));
         let (clis, config) = (self.clis.clone(), self.config.clone());
@@ -149,7 +152,8 @@ impl App {
             Kept::File(path) => Arc::new(SqliteStore::open(&path)?),
             Kept::Server(url) => {
                 self.config.server.check().map_err(CliError::usage)?;
-                let options = PostgresOptions { lease: Duration::from_secs(self.config.server.lease_seconds) };
+                let lease = Duration::from_secs(self.config.server.lease_seconds);
+                let options = PostgresOptions { lease, ..PostgresOptions::default() };
                 Arc::new(PostgresStore::connect_with(&url, options).await?)
             }
         })
@@ -277,5 +281,16 @@ fn origin(global: &GlobalArgs) -> Result<Origin, CliError> {
     let home = || base_directory("HOME").map(|home| home.join(".config"));
     let user_dir = base_directory("XDG_CONFIG_HOME").or_else(home);
     let home = base_directory("HOME").map(|home| home.canonicalize().unwrap_or(home));
-    Ok(Origin { current_dir, user_dir, named: global.config.clone(), home, state_dir: place::state_dir() })
+    let named = global.config.as_ref().map(|file| named(global, file)).transpose()?;
+    Ok(Origin { current_dir, user_dir, named, home, state_dir: place::state_dir() })
+}
+
+/// The file that `--config` names. One that was typed in another folder is looked at from there, too: links
+/// in it may be a project's.
+fn named(global: &GlobalArgs, file: &Path) -> Result<PathBuf, CliError> {
+    if global.typed_in.is_none() {
+        return Ok(file.to_owned());
+    }
+    let whole = global.path(file).and_then(|typed| typed.check().map(|()| typed.whole()));
+    whole.map_err(|error| CliError::file("read", file, &error))
 }

@@ -146,7 +146,8 @@ impl From<StoreError> for CliError {
                 Self::failed(message).hint("nothing acknowledged is lost; when that program is done, such as sqlite3 or a backup, try again")
             }
             StoreError::Unwritable(_) => Self::failed(message).hint(
-                "nothing acknowledged is lost; make room on the disk, or its folder writable, then try again; --data DIR keeps debates elsewhere",
+                "nothing acknowledged is lost; make room on the disk, make its folder writable, or see to its server, then try again; \
+                 --data DIR keeps debates elsewhere",
             ),
             StoreError::Replaced(_) => {
                 Self::failed(message).hint("put the file back where it was, or begin again with the one that is there now")

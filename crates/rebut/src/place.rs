@@ -58,7 +58,8 @@ impl Place {
         // A name that is meant from here on may lead through links of a project; a whole path in the user's own file or home leads through theirs.
         let from_here = |dir: &PathBuf| global.data.is_some() || dir.is_relative();
         let dir = global.data.clone().or(configured).or_else(|| user_data().map(|dir| dir.join("rebut")));
-        let typed = dir.as_ref().filter(|dir| from_here(dir)).map(|dir| check_typed(dir)).transpose()?;
+        let typed = |dir: &PathBuf| if global.data.is_some() { global.path(dir) } else { Typed::new(dir) };
+        let typed = dir.as_ref().filter(|dir| from_here(dir)).map(|dir| check_typed(dir, typed(dir))).transpose()?;
         let in_project = typed.as_ref().is_some_and(|(_, in_project)| *in_project);
         let dir = typed.map(|(dir, _)| dir).or_else(|| dir.map(|dir| without_links(&dir)));
         // A directory that was named by hand is meant, whatever the file says.
@@ -204,10 +205,15 @@ pub fn state_dir() -> Option<PathBuf> {
 
 /// Where a data directory is that was typed, and whether that is in a project;
 /// refused is one that is reached by a link there.
-fn check_typed(dir: &Path) -> Result<(PathBuf, bool), CliError> {
+fn check_typed(dir: &Path, typed: io::Result<Typed>) -> Result<(PathBuf, bool), CliError> {
+    let find = |typed: Typed| typed.check().and_then(|()| Ok((typed.seen_from_here()?, is_in_project(&typed)?)));
+    typed.and_then(find).map_err(|error| not_there(dir, &error))
+}
+
+/// Whether a project may have brought what is at a path that was typed.
+pub fn is_in_project(typed: &Typed) -> io::Result<bool> {
     let home = base_directory("HOME").map(|home| without_links(&home));
-    let find = |dir: Typed| dir.check().and_then(|()| Ok((dir.seen_from_here()?, dir.is_in_project(home.as_deref())?)));
-    Typed::new(dir).and_then(find).map_err(|error| not_there(dir, &error))
+    typed.is_in_project(home.as_deref())
 }
 
 fn not_there(dir: &Path, error: &io::Error) -> CliError {

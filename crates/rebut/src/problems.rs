@@ -2,8 +2,7 @@
 
 pub mod python;
 
-use crate::{beneath::Typed, error::CliError};
-use flate2::read::MultiGzDecoder;
+use crate::{error::CliError, reading};
 use rebut_engine::{
     clean::on_one_line,
     nearest::nearest,
@@ -11,7 +10,7 @@ use rebut_engine::{
 };
 use serde::Deserialize;
 use serde_json::Value;
-use std::{collections::BTreeMap, io::Read, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 /// One problem.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,17 +87,7 @@ fn bad(path: &Path, line: usize, what: &str) -> CliError {
 
 /// A file's text; one whose name ends in `.gz` is unpacked.
 pub fn read(path: &Path) -> Result<String, CliError> {
-    let failed = |error: &std::io::Error| CliError::file("read", path, error);
-    let file = Typed::new(path).and_then(|path| path.open()).map_err(|error| failed(&error))?;
-    let packed = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("gz"));
-    let source: Box<dyn Read> = if packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-    let mut text = String::new();
-    // One byte more than allowed shows that there is more.
-    source.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| failed(&error))?;
-    if text.len() as u64 > MOST_BYTES {
-        return Err(CliError::usage(format!("{} holds more than {} MiB", path.display(), MOST_BYTES >> 20)));
-    }
-    Ok(text)
+    reading::records(path, MOST_BYTES)
 }
 
 #[derive(Deserialize)]

@@ -8,6 +8,7 @@ use crate::{
     app::App,
     cli::Form,
     error::{CliError, innermost},
+    reading,
     serve::Keyring,
     typed::command,
 };
@@ -26,7 +27,7 @@ use rebut_server::front::TurnRequest;
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 /// A server, and the key that is shown to it.
 #[derive(Clone)]
@@ -262,11 +263,10 @@ fn encoded(text: &str) -> String {
 /// The token: from the environment, from a file, or from the one that a server of this machine wrote.
 fn token(app: &App, is_here: bool) -> Result<String, CliError> {
     let own = app.place.as_ref().map(|place| Keyring::of(place).token_file()).filter(|file| is_here && file.exists());
-    let from = |path: &Path| std::fs::read_to_string(path).map_err(|error| CliError::file("read", path, &error));
     let token = match (&app.global.token_file, crate::app::environment("REBUT_TOKEN"), own) {
-        (Some(path), ..) => from(path)?,
+        (Some(path), ..) => reading::text(path)?,
         (None, Some(token), _) => token,
-        (None, None, Some(own)) => from(&own)?,
+        (None, None, Some(own)) => reading::text(&own)?,
         (None, None, None) => {
             return Err(
                 CliError::usage("a server wants a key").hint("put its token into REBUT_TOKEN, or name its file with --token-file FILE")

@@ -196,8 +196,9 @@ mod tests {
             let name = if call.schema_name == "response" { "response" } else { "recommendation" };
             let schema = Schema { name, json: call.schema.get().into() };
             let (deltas, time_left) = (Deltas::default(), std::time::Duration::from_secs(1));
-            let (agent, schema, fits) = (&start.agents[0], &schema, &anything_fits);
-            let request = Request { debate: None, turn: "t", attempt: 1, agent, prompt: &prompt, schema, fits, time_left, deltas: &deltas };
+            let (agent, schema, fits, prompt, deltas) = (&start.agents[0], &schema, &anything_fits, &prompt, &deltas);
+            let now = jiff::Timestamp::UNIX_EPOCH;
+            let request = Request { debate: None, turn: "t", attempt: 1, agent, prompt, schema, fits, now, time_left, deltas };
             let wire = model.wire(&request);
             let (_, body) = wire.split_once("\n\n").expect("a head and a body");
             assert_eq!(body, serde_json::to_string(&call.body(&call.user)).expect("JSON"));

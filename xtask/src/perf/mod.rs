@@ -21,7 +21,7 @@ pub use server::{SERVER, serve};
 
 use rebut_engine::memory::MemoryStore;
 use report::Report;
-use scenarios::SCENARIOS;
+use scenarios::{SCENARIOS, Scenario};
 use server::Server;
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 use tempfile::TempDir;
@@ -42,23 +42,39 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     record_prompts(folder.path())?;
     let load = measure::load()?;
     let mut report = Report::default();
-    for scenario in SCENARIOS.iter().filter(|scenario| options.only.as_ref().is_none_or(|only| scenario.name.contains(only.as_str()))) {
-        let mut samples: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
-        for run in 0..options.runs {
-            for arm in arm::ARMS {
-                eprint!("\r{:<60}", format!("{} ({}), {} of {}", scenario.name, arm.name, run + 1, options.runs));
-                for (metric, value) in scenario.measure(arm, &server, folder.path(), options.quick)? {
-                    let name = scenario.metrics.iter().find(|known| **known == metric).ok_or(format!("unknown metric {metric}"))?;
-                    samples.entry((name, arm.name)).or_default().push(value);
-                }
+    let asked_for = |name: &str| options.only.as_ref().is_none_or(|only| name.contains(only.as_str()));
+    let mut measured = Ok(());
+    for scenario in SCENARIOS.iter().filter(|scenario| asked_for(scenario.name)) {
+        match samples(scenario, &options, &server, folder.path()) {
+            Ok(samples) => report.add(scenario, samples),
+            Err(error) => {
+                // Minutes of measuring went before it, and are worth having.
+                measured = Err(format!("{}: {error}", scenario.name));
+                break;
             }
         }
-        report.add(scenario, samples);
     }
     eprintln!("\r{:<60}", "");
     println!("{}", if options.json { report.json().to_string() } else { report.table() });
     eprintln!("load average before: {load}; after: {}", measure::load()?);
-    Ok(())
+    measured
+}
+
+/// All runs of a scenario by all arms, by metric and arm.
+type Samples = BTreeMap<(&'static str, &'static str), Vec<f64>>;
+
+fn samples(scenario: &Scenario, options: &Options, server: &Server, folder: &Path) -> Result<Samples, String> {
+    let mut samples = Samples::new();
+    for run in 0..options.runs {
+        for arm in arm::ARMS {
+            eprint!("\r{:<60}", format!("{} ({}), {} of {}", scenario.name, arm.name, run + 1, options.runs));
+            for (metric, value) in scenario.measure(arm, server, folder, options.quick)? {
+                let name = scenario.metrics.iter().find(|known| **known == metric).ok_or(format!("unknown metric {metric}"))?;
+                samples.entry((name, arm.name)).or_default().push(value);
+            }
+        }
+    }
+    Ok(samples)
 }
 
 /// In the build folder: databases must be on a disk, and the system's folder for temporary files may be memory.

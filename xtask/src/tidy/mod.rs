@@ -7,7 +7,8 @@ mod source;
 mod text;
 mod tree;
 
-pub use tree::{Tree, TreeError};
+pub use source::Source;
+pub use tree::{File, Tree, TreeError};
 
 use std::{fmt, path::Path};
 
@@ -23,6 +24,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("ignored test", rust::ignored_test),
     ("sleeping test", rust::sleeping_test),
     ("pure engine", rust::pure_engine),
+    ("one way to files", rust::one_way_to_files),
     ("dependency directions", manifests::directions),
     ("pure engine dependencies", manifests::pure_engine),
     ("dependency sources", manifests::sources),

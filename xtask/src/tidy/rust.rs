@@ -104,6 +104,34 @@ pub fn pure_engine(tree: &Tree, complaints: &mut Vec<Complaint>) {
     }
 }
 
+/// What opens, makes or reads a file by its name, through whatever link has that name.
+const BY_NAME: &[&str] = &[
+    "fs::read(",
+    "fs::read_to_string(",
+    "fs::write(",
+    "fs::copy(",
+    "File::open(",
+    "File::create(",
+    "File::options(",
+    "OpenOptions::new(",
+    "create_dir_all(",
+];
+
+/// The binary starts in folders of others: it reaches files through `beneath`, or says why a name will do.
+pub fn one_way_to_files(tree: &Tree, complaints: &mut Vec<Complaint>) {
+    const BINARY: &str = "crates/rebut/src/";
+    let is_way = |path: &str| path.starts_with("crates/rebut/src/beneath/") || path.ends_with("/tests.rs");
+    for (file, source) in tree.rust().filter(|(file, _)| file.path.starts_with(BINARY) && !is_way(&file.path)) {
+        for (number, line, in_test) in source.lines() {
+            let by_name = BY_NAME.iter().find(|name| calls(line, name));
+            if let Some(name) = by_name.filter(|_| !in_test && !excused(&file.text, number)) {
+                let what = format!("`{name}…)` follows links: use `beneath`, `reading` or `replacing` (or say why not with `// tidy: …`)");
+                complaints.push(Complaint::new(&file.path, number, what));
+            }
+        }
+    }
+}
+
 /// Files stay short enough to hold in mind.
 pub fn file_length(tree: &Tree, complaints: &mut Vec<Complaint>) {
     for (file, _) in tree.rust() {

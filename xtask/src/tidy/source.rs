@@ -130,11 +130,12 @@ fn character(text: &[u8]) -> Option<usize> {
     (text.get(1 + width) == Some(&b'\'')).then_some(width + 2)
 }
 
-/// Which lines belong to an item under `#[cfg(test)]`.
+/// Which lines belong to an item under `#[cfg(test)]`, or under `#[cfg(all(test, …))]`.
 fn test_lines(code: &str) -> Vec<bool> {
     let mut lines = vec![false; code.lines().count()];
-    for (start, _) in code.match_indices("#[cfg(test)]") {
-        let end = item_end(code, start + "#[cfg(test)]".len());
+    let starts = ["#[cfg(test)]", "#[cfg(all(test,"].into_iter().flat_map(|attribute| code.match_indices(attribute));
+    for (start, attribute) in starts {
+        let end = item_end(code, start + attribute.len());
         let first = line_of(code, start);
         lines[first - 1..line_of(code, end)].fill(true);
     }

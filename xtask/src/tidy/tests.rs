@@ -58,6 +58,20 @@ const CASES: &[Case] = &[
         line: 3,
         good: "fn a() { clock.sleep(b) }",
     },
+    Case {
+        rule: "one way to files",
+        path: "crates/rebut/src/commands/keep.rs",
+        bad: "fn a() {\n  std::fs::read_to_string(b)\n}",
+        line: 2,
+        good: "reading::text(b); folder.create(c); File::open(d) // tidy: its own folder\n#[cfg(test)]\nmod tests {\n  fn a() { fs::write(b, c) }\n}",
+    },
+    Case {
+        rule: "one way to files",
+        path: "crates/rebut/src/commands/bench/book.rs",
+        bad: "OpenOptions::new()\n  .read(true)",
+        line: 1,
+        good: "folder.open_or_new(name)",
+    },
     Case { rule: "pure engine", path: LIB, bad: "fn a() {}\nuse std::env::var;", line: 2, good: "env!(\"A\"); // std::env" },
     Case { rule: "pure engine", path: LIB, bad: "use std::{\n  fmt, process::Command};", line: 1, good: "use std::{fmt, sync::Arc};" },
     Case {

@@ -7,6 +7,7 @@ use std::{
     collections::{HashMap, HashSet},
     sync::{Arc, atomic::Ordering},
 };
+use tokio::sync::watch as channel;
 
 /// Does something in a task of its own. The caller only waits for word of it, and may stop waiting: it is
 /// done all the same.
@@ -18,6 +19,20 @@ pub(super) async fn apart<T: Send + 'static>(work: impl Future<Output = Result<T
     }
 }
 
+/// Debates to which something is being done here, and how many times each.
+pub(super) type Marked = channel::Sender<HashMap<DebateId, usize>>;
+
+fn mark(all: &Marked, id: DebateId) {
+    all.send_modify(|all| *all.entry(id).or_default() += 1);
+}
+
+fn unmark(all: &Marked, id: DebateId) {
+    all.send_modify(|all| match all.get(&id).map_or(0, |count| count - 1) {
+        0 => drop(all.remove(&id)),
+        left => drop(all.insert(id, left)),
+    });
+}
+
 /// A debate that is being begun or taken up here, until it runs or turned out not to.
 pub(super) struct Beginning {
     inner: Arc<Inner>,
@@ -27,24 +42,43 @@ pub(super) struct Beginning {
 impl Beginning {
     /// From before its claim is written: whoever looks for claims without a run must not find it.
     pub(super) fn of(inner: &Arc<Inner>, id: DebateId) -> Self {
-        inner.begun.send_modify(|begun| *begun.entry(id).or_default() += 1);
+        mark(&inner.begun, id);
         Self { inner: inner.clone(), id }
     }
 }
 
 impl Drop for Beginning {
     fn drop(&mut self) {
-        self.inner.begun.send_modify(|begun| {
-            let left = begun.get(&self.id).map_or(0, |count| count - 1);
-            match left {
-                0 => drop(begun.remove(&self.id)),
-                left => drop(begun.insert(self.id, left)),
-            }
-        });
+        unmark(&self.inner.begun, self.id);
+    }
+}
+
+/// A debate that is being given up here, until that is done.
+struct GivingUp {
+    inner: Arc<Inner>,
+    id: DebateId,
+}
+
+impl GivingUp {
+    fn of(inner: &Arc<Inner>, id: DebateId) -> Self {
+        mark(&inner.given_up, id);
+        Self { inner: inner.clone(), id }
+    }
+}
+
+impl Drop for GivingUp {
+    fn drop(&mut self) {
+        unmark(&self.inner.given_up, self.id);
     }
 }
 
 impl Inner {
+    /// Waits until a debate is not being given up here.
+    pub(super) async fn not_given_up(&self, id: DebateId) {
+        // The other end lives as long as this.
+        let _ = self.given_up.subscribe().wait_for(|all| !all.contains_key(&id)).await;
+    }
+
     /// From now on whatever begins here leaves at once.
     pub(super) fn leave(&self) {
         self.leaving.store(true, Ordering::SeqCst);
@@ -86,11 +120,18 @@ impl Desk {
 
     /// Gives up a debate that cannot be run here, and keeps the reason until somebody runs it.
     pub async fn give_up(&self, id: DebateId, why: &str) -> Result<(), DeskError> {
+        // Before looking: whoever takes it up looks after saying so. One of both sees the other, so that the
+        // claim of a run that has just begun is never given up.
+        let giving_up = GivingUp::of(&self.inner, id);
         if self.inner.occupied().contains(&id) {
             return Err(DeskError::WrongState(format!("debate {} runs here; it is not given up", id.short())));
         }
         let (store, why) = (self.inner.store.clone(), why.to_owned());
-        apart(async move { Ok(store.give_up(id, &why).await?) }).await
+        apart(async move {
+            let _giving_up = giving_up;
+            Ok(store.give_up(id, &why).await?)
+        })
+        .await
     }
 
     /// Of these debates, those that were given up, each with the reason.

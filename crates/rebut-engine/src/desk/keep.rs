@@ -4,8 +4,7 @@ use super::{Desk, DeskOptions, More, Running, Start, accepting::apart, quoting::
 use crate::{
     DebateId,
     audit::{self, Audit, ProblemKind},
-    debate::Steer,
-    error::{DeskError, Halt},
+    error::{DeskError, Halt, TooLate},
     event::{Event, EventRedacted, ForkedFrom, Limits, RoundStarted, Started, TurnCompleted},
     gating::LONGEST_GATE,
     journal::{Commit, Entry},
@@ -26,7 +25,6 @@ use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
 };
-use tokio::sync::watch as channel;
 
 /// What is different in a fork.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +55,18 @@ pub struct Replayed {
 impl Desk {
     /// Starts a new debate from an old one's turns before a step.
     pub async fn fork(&self, id: DebateId, fork: Fork) -> Result<Running, DeskError> {
+        self.fork_as(DebateId::new(), id, fork, None).await
+    }
+
+    /// The same for a request that may come again, under an id of its own, as for [`Desk::start_once`].
+    pub async fn fork_once(&self, new: DebateId, id: DebateId, fork: Fork, request: Hash) -> Result<Running, DeskError> {
+        if self.inner.store.is_removed(new).await? {
+            return Err(DeskError::TooLate { debate: new, what: TooLate::Removed });
+        }
+        self.fork_as(new, id, fork, Some(request)).await
+    }
+
+    async fn fork_as(&self, new: DebateId, id: DebateId, fork: Fork, request: Option<Hash>) -> Result<Running, DeskError> {
         let records = self.records(id).await?;
         let view = View::of(&records);
         let origin = view.started.clone().ok_or_else(|| DeskError::NotFound(id.to_string()))?;
@@ -72,10 +82,10 @@ impl Desk {
         let approval_seconds = approval_of(&fork, view.limits().map_or(0, |limits| limits.approval_seconds))?;
         let start = Start { limits: Some(Limits { caps: fork.more.caps, debate_seconds, approval_seconds, ..usual }), ..start };
         let (started, models) = self.pin(format, start)?;
-        let started =
-            Started { marker: origin.marker.clone(), forked_from: Some(ForkedFrom { debate_id: id, at: fork.at.clone() }), ..started };
+        let forked_from = Some(ForkedFrom { debate_id: id, at: fork.at.clone() });
+        let started = Started { marker: origin.marker.clone(), forked_from, request, ..started };
         let copied = copy_turns(&records, &kept);
-        self.begin(DebateId::new(), format, Arc::new(started), models, copied).await
+        self.begin(new, format, Arc::new(started), models, copied).await
     }
 
     /// Runs the format again with the recorded replies only, and compares. Asking for anything unrecorded fails.
@@ -99,8 +109,7 @@ impl Desk {
         // Whether the result was to be approved is what counted at the end.
         journal.memory().limits = original.limits();
         let models = desk.open_all(&started);
-        let (_keep, steer) = channel::channel(Steer::Run);
-        let debate = desk.debate(id, started, models, journal.clone(), steer, Deltas::default(), Some(recording), true);
+        let debate = desk.debate(id, started, models, journal.clone(), Deltas::default(), Some(recording), true);
         let result = super::run::approved(format, &debate).await;
         let failed_then = original.outcome.as_ref().is_some_and(|outcome| outcome.outcome == Ending::Failed);
         if let (Err(Halt::Broken(problem)), false) = (&result, failed_then) {
@@ -142,26 +151,16 @@ impl Desk {
         if !self.inner.store.page(file.debate, 0, 1).await?.is_empty() {
             return Err(DeskError::WrongState(format!("debate {} is here already", file.debate)));
         }
-        let mut turns = view::turn_rows(&file.records);
-        let mut projections: Vec<Projection> = file.records.iter().filter_map(Projection::of_record).collect();
-        let mut after = 0;
-        // One append per checkpoint, since an append closes the journal at most once.
-        let mut ends: Vec<(u64, Option<_>)> = file.checkpoints.into_iter().map(|checkpoint| (checkpoint.count, Some(checkpoint))).collect();
-        ends.push((file.records.len() as u64, None));
-        for (end, checkpoint) in ends {
-            let (from, to) = (usize::try_from(after).unwrap_or(usize::MAX), usize::try_from(end.max(after)).unwrap_or(usize::MAX));
-            let prev = from.checked_sub(1).and_then(|last| file.records.get(last)).map_or(Hash::default(), |last| last.hash);
-            let mut append = Append::new(file.debate, after, prev);
-            append.records = file.records.get(from..to).unwrap_or_default().to_vec();
-            append.turns = turns.extract_if(.., |turn| turn.seq <= end).collect();
-            append.projections = projections.extract_if(.., |left| left.seq <= end).collect();
-            append.checkpoint = checkpoint;
-            append.session = Some(Box::new(session.clone()));
-            append.durability = Durability::Power;
-            append.is_news = false;
-            self.inner.store.append(append).await?;
-            after = end.max(after);
-        }
+        // All in one: a part of it, left by a process that was killed, would look like the whole.
+        let mut append = Append::new(file.debate, 0, Hash::default());
+        append.turns = view::turn_rows(&file.records);
+        append.projections = file.records.iter().filter_map(Projection::of_record).collect();
+        append.records = file.records;
+        append.checkpoints = file.checkpoints;
+        append.session = Some(Box::new(session));
+        append.durability = Durability::Power;
+        append.is_news = false;
+        self.inner.store.append(append).await?;
         Ok(audit)
     }
 
@@ -199,11 +198,11 @@ impl Desk {
         let head = records.last().map_or(Hash::default(), |record| record.hash);
         let count = records.len() as u64;
         let kept = EventRedacted::of(record);
-        let event = Event::EventRedacted(EventRedacted { reason: reason.to_owned(), by: by.to_owned(), ..kept });
+        let event = Event::EventRedacted(Box::new(EventRedacted { reason: reason.to_owned(), by: by.to_owned(), ..kept }));
         let now = format!("{:.3}", self.inner.clock.now()).into();
         let announced = Record::new(id, count + 1, head, now, Place::default(), &event);
         let mut append = Append::new(id, count, head);
-        append.checkpoint = self.inner.seal.as_ref().map(|seal| seal.close(id, count + 1, announced.hash));
+        append.checkpoints = self.inner.seal.iter().map(|seal| seal.close(id, count + 1, announced.hash)).collect();
         if record.kind == "debate.completed" {
             // The session row repeats the outcome; it says what the journal still tells.
             let told = records.iter().map(|known| if known.seq == seq { known.tombstone() } else { known.clone() });

@@ -14,13 +14,14 @@ pub use watch::Watch;
 
 pub(crate) use watch::Ears;
 
+use accepting::Marked;
+
 use crate::{
     DebateId,
     agent::Agent,
     budget::Caps,
     clock::{Clock, SystemClock},
     deadlines::Deadlines,
-    debate::Steer,
     error::{DeskError, Halt},
     event::{GateOpened, Limits},
     formats::{FORMATS, Format},
@@ -71,15 +72,16 @@ struct Inner {
     formats: &'static [Format],
     stream_deltas: bool,
     live: Mutex<HashMap<DebateId, Live>>,
-    /// Debates that are being begun or taken up here, and how many times each: claimed, perhaps, and not
-    /// run yet.
-    begun: channel::Sender<HashMap<DebateId, usize>>,
+    /// Debates that are being begun or taken up here: claimed, perhaps, and not run yet.
+    begun: Marked,
+    /// Debates that are being given up here: whoever takes one up waits until that is done.
+    given_up: Marked,
     /// Whether this process is letting go of its debates.
     leaving: AtomicBool,
     /// Debates whose runs crashed here, and when.
     crashed: Mutex<HashMap<DebateId, Instant>>,
-    /// Debates whose runs ended here without a word in their journals, and how long those were then:
-    /// nothing more comes of them.
+    /// Debates whose runs ended here without a word in their journals, and how long those are in the
+    /// database: until somebody goes on behind that, nothing more comes of them.
     halted: Mutex<HashMap<DebateId, u64>>,
     patience: Arc<Patience>,
     /// Who is told of what is appended.
@@ -93,7 +95,6 @@ struct Inner {
 #[derive(Clone)]
 struct Live {
     journal: Arc<Journal>,
-    steer: Arc<channel::Sender<Steer>>,
     deltas: Deltas,
     task: Arc<OnceLock<AbortHandle>>,
     /// Why this process cannot go on with it, once that is known.
@@ -209,6 +210,7 @@ impl Desk {
                 stream_deltas: options.stream_deltas,
                 live: Mutex::default(),
                 begun: channel::Sender::default(),
+                given_up: channel::Sender::default(),
                 leaving: AtomicBool::new(false),
                 crashed: Mutex::default(),
                 halted: Mutex::default(),

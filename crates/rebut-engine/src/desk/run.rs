@@ -112,6 +112,7 @@ impl Desk {
 
     async fn resume_now(&self, id: DebateId, more: More, word: Word) -> Result<Begun, DeskError> {
         let _beginning = Beginning::of(&self.inner, id);
+        self.inner.not_given_up(id).await;
         self.see_off(id).await?;
         if self.inner.live().contains_key(&id) {
             return Err(DeskError::WrongState(format!("debate {id} is running here already")));
@@ -141,7 +142,7 @@ impl Desk {
             }
             let drift = self.drift(&started)?;
             let limits = new_limits(memory.limits.unwrap_or(started.limits), more)?;
-            (started, DebateResumed { engine: ENGINE.to_owned(), drift, in_doubt: memory.in_doubt(), limits, by })
+            (started, DebateResumed { engine: ENGINE.to_owned(), drift, in_doubt: memory.in_doubt(), limits, by, adopted: !is_asked })
         };
         let format = self.format(&started.format)?;
         let same_prompts = resumed.drift.is_empty();
@@ -157,10 +158,6 @@ impl Desk {
             durability: is_asked.then_some(Durability::Power),
             ..Commit::default()
         };
-        let (cancelled, pause_asked) = {
-            let memory = journal.memory();
-            (memory.cancelled.clone(), memory.pause_asked.clone().filter(|_| !is_asked))
-        };
         // A model that is gone only fails its own turns; but with too few left, going on would end the debate for good.
         let models = self.open_all(&started);
         check_enough(format, &started, &models)?;
@@ -168,18 +165,10 @@ impl Desk {
             check_prices(&limits.caps, &models)?;
             journal.memory().limits = Some(limits);
         }
-        journal.append(vec![Entry::new(Place::default(), Event::DebateResumed(resumed))], commit).await?;
-        let begun = self.spawn(id, format, started, models, journal.clone(), same_prompts);
-        if let Some(cancelled) = cancelled {
-            self.cancel_live(id, &journal, cancelled);
-        } else if pause_asked.is_some() {
-            journal.memory().pause_asked = pause_asked;
-            // One that had nothing left to ask may have ended already.
-            if let Some(live) = self.inner.live().get(&id) {
-                live.steer_to(Steer::Pause);
-            }
-        }
-        Ok(begun)
+        journal.append(vec![Entry::new(Place::default(), Event::DebateResumed(Box::new(resumed)))], commit).await?;
+        // A cancel that holds, or a pause, reaches the run through its journal, also what came during this
+        // append.
+        Ok(self.spawn(id, format, started, models, journal, same_prompts))
     }
 
     /// Waits for a run whose last event is written already: whoever saw that event may count on it that nobody runs the debate.
@@ -317,33 +306,24 @@ impl Desk {
         journal: Arc<Journal>,
         same_prompts: bool,
     ) -> Begun {
-        let (steer, steered) = channel::channel(Steer::Run);
-        let steer = Arc::new(steer);
         let deltas = if self.inner.stream_deltas { Deltas::with_capacity(256) } else { Deltas::default() };
         let (end, ended) = channel::channel(None);
         let task: Arc<OnceLock<_>> = Arc::default();
         let lost: Arc<SetOnce<Halt>> = Arc::default();
-        let live = Live {
-            journal: journal.clone(),
-            steer: steer.clone(),
-            deltas: deltas.clone(),
-            task: task.clone(),
-            lost: lost.clone(),
-            ended: ended.clone(),
-        };
+        let live = Live { journal: journal.clone(), deltas: deltas.clone(), task: task.clone(), lost: lost.clone(), ended: ended.clone() };
         self.inner.halted().remove(&id);
         {
             let mut all = self.inner.live();
             // Looked at under the lock, as whoever leaves does: one of both sees the other.
             if self.inner.leaves() {
-                live.steer_to(Steer::Leave);
+                live.journal.steer_to(Steer::Leave);
             }
             all.insert(id, live);
         }
         self.listen_elsewhere();
         // Its watchers learn that it runs here, and so will learn when it does not any more.
         self.inner.ears.tell(id);
-        let debate = self.debate(id, started, models, journal.clone(), steered, deltas, None, same_prompts);
+        let debate = self.debate(id, started, models, journal.clone(), deltas, None, same_prompts);
         let leaving = Leaving { inner: self.inner.clone(), id };
         let (waits, told) = oneshot::channel();
         let spawned = tokio::spawn(async move {
@@ -356,7 +336,7 @@ impl Desk {
             let result = tokio::select! {
                 result = driven => match result {
                     Ok(result) => result,
-                    Err(panic) => leaving.crashed(&journal, panic).await,
+                    Err(panic) => Box::pin(leaving.crashed(&journal, panic)).await,
                 },
                 // Whatever it still waits for, nobody would take it.
                 halt = lost.wait() => Err(DeskError::Halted(halt.clone())),
@@ -364,16 +344,10 @@ impl Desk {
             match &result {
                 Err(DeskError::Halted(Halt::Paused)) => leaving.inner.paused.notify_one(),
                 Err(why) => {
-                    if *why != DeskError::Halted(Halt::TakenOver) {
-                        // Before it leaves the list: whoever begins to watch finds it in one of them.
-                        leaving.inner.halted().insert(id, journal.count().unwrap_or_default());
-                    }
                     leaving.inner.ears.halted(id, why);
+                    Box::pin(leaving.halted(&journal, why)).await;
                 }
                 Ok(_) => {}
-            }
-            if let Err(DeskError::Halted(Halt::WentBack { .. })) = &result {
-                leaving.part().await;
             }
             drop(leaving);
             end.send_replace(Some(result));
@@ -389,7 +363,6 @@ impl Desk {
         started: Arc<Started>,
         models: Opened,
         journal: Arc<Journal>,
-        steer: channel::Receiver<Steer>,
         deltas: Deltas,
         recording: Option<Arc<Recording>>,
         same_prompts: bool,
@@ -410,11 +383,11 @@ impl Desk {
             ends_at: Instant::now().checked_add(Duration::from_secs(seconds)).filter(|_| seconds > 0 && recording.is_none()),
             fence: Fence::new(&started.marker),
             started,
+            steer: journal.steered(),
             journal,
             models,
             clock: self.inner.clock.clone(),
             deadlines: self.inner.deadlines.clone(),
-            steer,
             deltas,
             scrubber: self.inner.scrubber.clone(),
             sandbox: self.inner.sandbox.clone(),
@@ -514,17 +487,27 @@ fn check_prices(caps: &Caps, models: &Opened) -> Result<(), DeskError> {
 /// Runs a format to its end and records that end.
 async fn drive(format: &'static Format, debate: Debate) -> Result<Arc<Outcome>, DeskError> {
     let result = approved(format, &debate).await;
-    match ending(&debate, result) {
+    // In a box, as all that happens once and late: a debate that waits would hold the room for it.
+    match Box::pin(record(&debate, result)).await {
+        // Its end was being written when a person's word was: that came first.
+        Err(DeskError::Halted(Halt::TooLate(TooLate::Cancelled))) => Box::pin(record(&debate, Err(debate.cancelled()))).await,
+        recorded => recorded,
+    }
+}
+
+/// Records how a run ended, or that it rests.
+async fn record(debate: &Debate, result: Result<Outcome, Halt>) -> Result<Arc<Outcome>, DeskError> {
+    match ending(debate, result) {
         Ok(outcome) => {
             let outcome = Arc::new(outcome);
-            finish(&debate, &outcome).await?;
+            finish(debate, &outcome).await?;
             Ok(outcome)
         }
         Err(Halt::Paused) => {
             if *debate.steer.borrow() == Steer::Leave {
                 leave(&debate.journal).await?
             } else {
-                pause(&debate).await?
+                pause(debate).await?
             }
             Err(DeskError::Halted(Halt::Paused))
         }
@@ -546,7 +529,7 @@ pub(super) async fn approved(format: &'static Format, debate: &Debate) -> Result
     let ended_unasked = outcome.outcome == Ending::Contested && debate.is_replay_without(RESULT);
     if is_asked && outcome.outcome.is_result() && !ended_unasked {
         let pending = serde_json::to_value(&outcome).map_err(|error| Halt::Broken(error.to_string()))?;
-        debate.gate(RESULT, Shown { summary: outcome.summary.clone(), pending }, wait).await?;
+        Box::pin(debate.gate(RESULT, Shown { summary: outcome.summary.clone(), pending }, wait)).await?;
     }
     Ok(outcome)
 }
@@ -592,7 +575,16 @@ async fn finish(debate: &Debate, outcome: &Arc<Outcome>) -> Result<(), Halt> {
         session
     };
     let last = Entry::new(Place::default(), Event::DebateCompleted(outcome.clone()));
-    debate.journal.append(vec![last], closing(session)).await.map(drop)
+    let commit = match outcome.outcome {
+        Ending::Cancelled => closing(session),
+        _ => unless_cancelled(closing(session)),
+    };
+    debate.journal.append(vec![last], commit).await.map(drop)
+}
+
+/// The same where no person has cancelled the debate: then that is how it ends.
+fn unless_cancelled(commit: Commit) -> Commit {
+    Commit { unless: Some(Box::new(|memory| memory.cancelled.as_ref().map(|_| TooLate::Cancelled))), ..commit }
 }
 
 async fn pause(debate: &Debate) -> Result<(), Halt> {
@@ -605,7 +597,7 @@ async fn pause(debate: &Debate) -> Result<(), Halt> {
     let by = debate.journal.memory().pause_asked.clone();
     let reason = if by.is_some() { "asked for" } else { "interrupted" };
     let last = Entry::new(Place::default(), Event::DebatePaused(DebatePaused { reason: reason.to_owned(), by }));
-    debate.journal.append(vec![last], closing(session)).await.map(drop)
+    debate.journal.append(vec![last], unless_cancelled(closing(session))).await.map(drop)
 }
 
 /// Gives the debate up without a word: it stays recorded as running, and whoever looks for debates that nobody runs finds it.

@@ -134,7 +134,7 @@ impl Desk {
     pub fn pause(&self, id: DebateId) -> Result<(), DeskError> {
         let live = self.inner.live().get(&id).cloned();
         let live = live.ok_or_else(|| DeskError::WrongState(format!("debate {} does not run here", id.short())))?;
-        live.steer_to(Steer::Pause);
+        live.journal.steer_to(Steer::Pause);
         Ok(())
     }
 
@@ -145,12 +145,13 @@ impl Desk {
         }
         let journal = self.open(id).await?;
         let commit = Commit { unless: Some(Box::new(ended)), ..Commit::default() };
-        let (desk, paused) = (self.clone(), HumanPaused { by: by.to_owned() });
+        let (desk, by) = (self.clone(), by.to_owned());
         apart(async move {
-            desk.append_human(&journal, Event::HumanPaused(paused), commit).await?;
+            desk.append_human(&journal, Event::HumanPaused(HumanPaused { by: by.clone() }), commit).await?;
             // Another process that runs it is told by the event.
-            if let Some(live) = desk.inner.live().get(&id) {
-                live.steer_to(Steer::Pause);
+            let live = desk.inner.live().get(&id).cloned();
+            if let Some(live) = live {
+                live.journal.hear(|memory| memory.pause_asked = Some(by));
             }
             Ok(())
         })
@@ -163,7 +164,7 @@ impl Desk {
     pub async fn leave_all(&self, patience: Duration) -> usize {
         self.inner.leave();
         let all = || -> Vec<Live> { self.inner.live().values().cloned().collect() };
-        all().iter().for_each(|live| live.steer_to(Steer::Leave));
+        all().iter().for_each(|live| live.journal.steer_to(Steer::Leave));
         let ended = async {
             // What was asked for before is begun, so that it is on record; it leaves at once.
             self.inner.all_begun().await;
@@ -191,21 +192,15 @@ impl Desk {
         let journal = self.open(id).await?;
         let commit = Commit { unless: Some(Box::new(ended)), ..Commit::default() };
         self.append_human(&journal, Event::HumanCancelled(cancelled.clone()), commit).await?;
-        if self.inner.live().contains_key(&id) {
-            self.cancel_live(id, &journal, cancelled);
+        let live = self.inner.live().get(&id).cloned();
+        if let Some(live) = live {
+            live.journal.hear(|memory| memory.cancelled = Some(cancelled));
             return Ok(());
         }
         match self.end_dead(id, &journal, &cancelled).await {
             // Another process runs it and has been told by the event above.
             Err(DeskError::Halted(Halt::Store(StoreError::Held { .. }))) => Ok(()),
             other => other,
-        }
-    }
-
-    pub(super) fn cancel_live(&self, id: DebateId, journal: &Journal, cancelled: HumanCancelled) {
-        journal.memory().cancelled = Some(cancelled);
-        if let Some(live) = self.inner.live().get(&id) {
-            live.steer.send_replace(Steer::Cancel);
         }
     }
 
@@ -263,15 +258,15 @@ impl Desk {
         }
     }
 
-    /// Gives up a debate wherever its journal ends.
-    pub(super) async fn release(&self, id: DebateId) -> Result<(), DeskError> {
+    /// Gives up a debate wherever its journal ends, and says where that is.
+    pub(super) async fn release(&self, id: DebateId) -> Result<u64, DeskError> {
         let mut append = Append { claim: Claim::Release, durability: Durability::Power, ..Append::new(id, 0, Hash::default()) };
         loop {
             match self.inner.store.append(append.clone()).await {
                 Err(StoreError::Conflict { count, head, .. }) if (count, head) != (append.after, append.prev) => {
                     (append.after, append.prev) = (count, head);
                 }
-                other => return Ok(other?),
+                other => return Ok(other.map(|()| append.after)?),
             }
         }
     }
@@ -321,18 +316,6 @@ impl Live {
         // Only the first reason counts.
         let _ = self.lost.set(why);
     }
-
-    /// Tells a run what is wanted of it. The first word counts; who is told to leave while it was to pause makes that pause at once.
-    pub(super) fn steer_to(&self, wanted: Steer) {
-        self.steer.send_if_modified(|steer| {
-            let next = match (*steer, wanted) {
-                (Steer::Run, _) => wanted,
-                (Steer::Pause, Steer::Leave) => Steer::PauseAtOnce,
-                (told, _) => told,
-            };
-            std::mem::replace(steer, next) != next
-        });
-    }
 }
 
 /// The end of a debate, after which nobody hears a person's word.
@@ -344,12 +327,9 @@ fn ended(memory: &Memory) -> Option<TooLate> {
 async fn take_in(inner: &Inner, id: DebateId) {
     let live = inner.live().get(&id).cloned();
     let Some(live) = live else { return };
-    match live.journal.catch_up().await {
-        Ok(()) if live.journal.memory().cancelled.is_some() => drop(live.steer.send_replace(Steer::Cancel)),
-        Ok(()) if live.journal.memory().pause_asked.is_some() => live.steer_to(Steer::Pause),
+    // A journal that cannot be read stops the run itself at its next append; here there is nobody to tell.
+    if let Err(halt @ (Halt::TakenOver | Halt::WentBack { .. })) = live.journal.catch_up().await {
         // One that waits for a person would not notice for days, and what people say here would be written by nobody.
-        Err(halt @ (Halt::TakenOver | Halt::WentBack { .. })) => live.lose(halt),
-        // A journal that cannot be read stops the run itself at its next append; here there is nobody to tell.
-        _ => {}
+        live.lose(halt);
     }
 }

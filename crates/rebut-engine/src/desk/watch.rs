@@ -59,8 +59,7 @@ impl Desk {
         let known = head.map_or(0, |head| head.seq);
         // A run may have ended before anybody could watch it, unless somebody has gone on with the debate
         // since.
-        let is_old = |count: &u64| records.iter().all(|record| record.seq <= *count);
-        let ran = runs || self.inner.halted().get(&id).is_some_and(is_old);
+        let ran = runs || self.inner.is_halted(id, &records);
         Ok(Watch {
             desk: self.clone(),
             id,
@@ -77,6 +76,19 @@ impl Desk {
             ran,
             left: false,
         })
+    }
+}
+
+impl Inner {
+    /// Whether a debate's run ended here and nobody has gone on since, by its last event that tells where it
+    /// stands. Forgets what is over.
+    fn is_halted(&self, id: DebateId, last: &[Record]) -> bool {
+        let mut halted = self.halted();
+        let is_halted = halted.get(&id).is_some_and(|ends| last.iter().all(|record| record.seq <= *ends));
+        if !is_halted {
+            halted.remove(&id);
+        }
+        is_halted
     }
 }
 
@@ -178,22 +190,41 @@ impl Leaving {
 }
 
 impl Leaving {
+    /// Remembers where the journal ends of a debate whose run ended without a word in it, unless another
+    /// process runs it: whoever begins to watch it is told that nothing more comes. Before it leaves the list
+    /// of those that run, so that it is found in one of them.
+    pub(super) async fn halted(&self, journal: &Journal, why: &DeskError) {
+        let ends = match why {
+            DeskError::Halted(Halt::TakenOver) => None,
+            DeskError::Halted(Halt::WentBack { has, .. }) => self.part(*has).await,
+            _ => Some(journal.count().unwrap_or_default()),
+        };
+        if let Some(ends) = ends {
+            self.inner.halted().insert(self.id, ends);
+        }
+    }
+
     /// Gives up a debate whose database went back behind what was written here, and waits for that database
     /// as long as it takes: whoever looks for debates that nobody runs finds it, and goes on from what is
-    /// there. A cancel that is there is carried out at once.
-    pub(super) async fn part(&self) {
+    /// there. A cancel that is there is carried out at once. Where the journal ends, by what is there now:
+    /// others use numbers again that were used here. `None` where another process has the debate.
+    async fn part(&self, has: u64) -> Option<u64> {
         let desk = Desk { inner: self.inner.clone() };
         let mut pause = Duration::from_millis(100);
         loop {
             let parted = match desk.release(self.id).await {
-                Ok(()) => desk.end_cancelled(self.id).await,
+                Ok(ends) => desk.end_cancelled(self.id).await.map(|()| ends),
                 failed => failed,
             };
             match parted {
+                Ok(ends) => return Some(ends),
                 Err(error) if error.is_away() => self.inner.clock.sleep(pause).await,
                 // Another process has it already.
-                Ok(()) | Err(DeskError::Store(StoreError::Lost { .. }) | DeskError::Halted(Halt::Store(StoreError::Held { .. }))) => return,
-                Err(error) => return self.inner.ears.halted(self.id, &error),
+                Err(DeskError::Store(StoreError::Lost { .. }) | DeskError::Halted(Halt::Store(StoreError::Held { .. }))) => return None,
+                Err(error) => {
+                    self.inner.ears.halted(self.id, &error);
+                    return Some(has);
+                }
             }
             pause = (pause * 2).min(Duration::from_secs(5));
         }

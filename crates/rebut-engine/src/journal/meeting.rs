@@ -41,6 +41,7 @@ impl Journal {
             }
             self.absorb(end, record)?;
         }
+        self.heed(end);
         self.grown.notify_waiters();
         Ok(end.count > known)
     }
@@ -76,7 +77,7 @@ impl Journal {
                 return Err(went_back());
             }
             let restored = lost.records.len() as u64;
-            match writing::write(self.means(), self.as_runner(lost), true).await {
+            match writing::write_again(self.means(), self.as_runner(lost)).await {
                 Ok(()) => {
                     self.ears.restored(self.debate, restored);
                     return Ok(());

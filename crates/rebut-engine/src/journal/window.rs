@@ -11,11 +11,11 @@ use crate::{
 use std::sync::Arc;
 
 /// So many events are kept at most: a standby that is promoted lacks what was written in the last moments,
-/// not rounds ago.
-const MOST: usize = 32;
+/// which is about a round of a panel, not the rounds before it.
+const MOST: usize = 8;
 
-/// And so many bytes of them: thousands of debates may be live.
-const MOST_BYTES: usize = 16 << 10;
+/// And so many bytes of them: ten thousand debates may be live.
+const MOST_BYTES: usize = 3 << 10;
 
 /// Everything behind the event of number `after`, up to the end. Events share what they hold with the run,
 /// so that keeping them costs little.
@@ -96,11 +96,12 @@ impl Window {
 
 /// How many bytes are kept for an event that would not be there otherwise.
 fn held_by(entry: &Entry, mark: Mark) -> usize {
-    match entry.event {
-        // The run has it for as long as it lives.
-        Event::DebateStarted(_) => 0,
-        _ => mark.bytes,
-    }
+    size_of::<Kept>()
+        + match entry.event {
+            // The run has it for as long as it lives.
+            Event::DebateStarted(_) => 0,
+            _ => mark.bytes,
+        }
 }
 
 #[cfg(test)]
@@ -141,10 +142,16 @@ mod tests {
     }
 
     #[test]
+    fn an_event_takes_little_room() {
+        // Ten thousand live debates keep eight of them each: a large variant of `Event` belongs in a box.
+        assert!(size_of::<Kept>() <= 256, "{}", size_of::<Kept>());
+    }
+
+    #[test]
     fn it_holds_no_more_than_it_may() {
-        for (texts, kept) in [(vec!["x".to_owned(); 40], MOST), (vec!["x".repeat(4 << 10); 40], 3), (vec!["x".repeat(20 << 10)], 0)] {
+        for (texts, kept) in [(vec!["x".to_owned(); 40], MOST), (vec!["x".repeat(1 << 10); 40], 2), (vec!["x".repeat(5 << 10)], 0)] {
             let (debate, window, records) = pushed(&texts);
-            assert_eq!(window.kept.len(), kept);
+            assert_eq!(window.kept.len(), kept, "{} bytes each", size_of::<Kept>());
             assert!(window.bytes <= MOST_BYTES && window.kept.capacity() <= MOST + 1, "{}", window.bytes);
             let first = records.len() - kept;
             let append = window.behind(debate, first as u64, records[first - 1].hash);

@@ -24,28 +24,47 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 pub struct Patience {
     /// As long as it takes, where this is `None`.
     longest: Option<Duration>,
-    /// Since when nothing has worked.
-    failing_since: Mutex<Option<Instant>>,
+    /// Since when nothing could be read, and since when nothing could be written: on a full disk reading
+    /// works, and says nothing of writing.
+    reading: Failing,
+    writing: Failing,
 }
 
-impl Patience {
-    /// Waits at most so long; `None` is as long as it takes.
-    pub fn new(longest: Option<Duration>) -> Self {
-        Self { longest, failing_since: Mutex::default() }
-    }
+/// Since when something has not worked.
+#[derive(Default)]
+struct Failing(Mutex<Option<Instant>>);
 
+impl Failing {
     fn since(&self) -> MutexGuard<'_, Option<Instant>> {
         // It is one value, whole at any time.
-        self.failing_since.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn worked(&self) {
         *self.since() = None;
     }
+}
+
+impl Patience {
+    /// Waits at most so long; `None` is as long as it takes.
+    pub fn new(longest: Option<Duration>) -> Self {
+        Self { longest, ..Self::default() }
+    }
+
+    /// A read worked: the time without one begins anew.
+    fn has_read(&self) {
+        self.reading.worked();
+    }
+
+    /// Something was written, or refused for a reason of its own: then reading works too.
+    fn has_written(&self) {
+        self.reading.worked();
+        self.writing.worked();
+    }
 
     /// How long to wait after one more failure, where `wait` would be next; `None` when it is enough.
-    fn after_failure(&self, wait: Duration) -> Option<Duration> {
-        let since = *self.since().get_or_insert_with(Instant::now);
+    fn after_failure(&self, failing: &Failing, wait: Duration) -> Option<Duration> {
+        let since = *failing.since().get_or_insert_with(Instant::now);
         let Some(longest) = self.longest else { return Some(wait) };
         let left = longest.saturating_sub(since.elapsed());
         (!left.is_zero()).then(|| wait.min(left))
@@ -67,12 +86,18 @@ type Writing = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 /// try was written.
 pub(super) fn write(means: Means, append: Append, runs: bool) -> Writing {
     if runs && means.store.may_be_unreachable() {
-        return Box::pin(write_at_last(means, append));
+        let is_asked_for = append.claim == Claim::Take;
+        return Box::pin(write_at_last(means, append, is_asked_for));
     }
     Box::pin(async move { means.store.append(append).await })
 }
 
-async fn write_at_last(means: Means, append: Append) -> Result<(), StoreError> {
+/// Appends what the runner of a debate wrote before and the store has lost, with its claim.
+pub(super) fn write_again(means: Means, append: Append) -> Writing {
+    Box::pin(write_at_last(means, append, false))
+}
+
+async fn write_at_last(means: Means, append: Append, is_asked_for: bool) -> Result<(), StoreError> {
     let mut is_uncertain = false;
     let mut wait = FIRST_WAIT;
     loop {
@@ -80,22 +105,23 @@ async fn write_at_last(means: Means, append: Append) -> Result<(), StoreError> {
         match result {
             // Whoever asks for a debate is told at once that nothing came of it; there is no run yet that
             // could wait.
-            Err(StoreError::Unwritable(_) | StoreError::Busy(_)) if append.claim == Claim::Take && !is_uncertain => return result,
+            Err(StoreError::Unwritable(_) | StoreError::Busy(_)) if is_asked_for && !is_uncertain => return result,
             Err(error) if error.is_passing() => {
                 is_uncertain |= matches!(error, StoreError::Unavailable(_));
-                let Some(pause) = means.patience.after_failure(wait) else { return Err(error) };
+                let Some(pause) = means.patience.after_failure(&means.patience.writing, wait) else { return Err(error) };
                 means.clock.sleep(pause).await;
                 wait = (wait * 2).min(LONGEST_WAIT);
             }
             // What is there may be this very append.
             Err(conflict @ StoreError::Conflict { .. }) if is_uncertain => {
+                means.patience.has_written();
                 let there = load(&means, append.debate, append.after, true).await?;
                 let hashes = |records: &[Record]| records.iter().map(|record| record.hash).take(append.records.len()).collect::<Vec<_>>();
                 let is_ours = !append.records.is_empty() && hashes(&there) == hashes(&append.records);
                 return if is_ours { Ok(()) } else { Err(conflict) };
             }
             other => {
-                means.patience.worked();
+                means.patience.has_written();
                 return other;
             }
         }
@@ -113,11 +139,16 @@ pub(super) async fn look(means: &Means, debate: DebateId, after: u64, runs: bool
     loop {
         match means.store.pick(debate, &Pick { after, ..Pick::default() }).await {
             Err(error) if runs && error.is_passing() => {
-                let Some(pause) = means.patience.after_failure(wait) else { return Err(error) };
+                let Some(pause) = means.patience.after_failure(&means.patience.reading, wait) else { return Err(error) };
                 means.clock.sleep(pause).await;
                 wait = (wait * 2).min(LONGEST_WAIT);
             }
-            other => return other,
+            other => {
+                if other.is_ok() {
+                    means.patience.has_read();
+                }
+                return other;
+            }
         }
     }
 }

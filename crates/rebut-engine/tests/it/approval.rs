@@ -336,7 +336,7 @@ async fn journals_of_before_are_read_gone_on_with_and_replayed() {
     let gone_around = [
         opened.clone(),
         Event::DebatePaused(DebatePaused { reason: "interrupted".to_owned(), by: None }),
-        Event::DebateResumed(DebateResumed { engine: "rebut 0.1.0".to_owned(), drift: Vec::new(), in_doubt: Vec::new(), limits, by: None }),
+        Event::DebateResumed(Box::new(DebateResumed { engine: "rebut 0.1.0".to_owned(), limits, ..DebateResumed::default() })),
         Event::DebateCompleted(Arc::new(outcome)),
         Event::GateDecided(Box::new(decision("result", false, "late"))),
     ];

@@ -8,12 +8,15 @@ use rebut_engine::{
     portable::Portable,
     record::{Hash, Record},
     seal::{Checkpoint, Seal},
-    store::Store,
+    store::{Filter, Store, StoreError},
 };
-use rebut_testkit::cases::Case;
+use rebut_testkit::{cases::Case, interposed::Interposed};
 use std::{
     path::Path,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 async fn debate(name: &str) -> (DebateId, Vec<Record>, Vec<Checkpoint>, Arc<MemoryStore>, Case) {
@@ -134,6 +137,33 @@ async fn a_journal_survives_the_way_through_a_file() {
         assert!(case.desk(Arc::new(MemoryStore::new()), case.model()).import(read, &[]).await.is_err(), "an unknown key is not trusted");
         let cut = text.lines().take(4).collect::<Vec<_>>().join("\n");
         assert!(Portable::parse(&cut).is_err(), "a cut file is noticed");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_import_that_is_killed_leaves_all_or_nothing() {
+    let (id, records, _, store, case) = debate("contested").await;
+    let redacted = records.iter().find(|record| record.kind == "turn.completed").expect("a reply");
+    let desk = case.desk(store.clone(), case.model());
+    desk.redact(id, redacted.seq, "private", "tester").await.expect("redacted");
+    let file = desk.export(id).await.expect("a file");
+    assert!(file.checkpoints.len() >= 2, "each closes a part of it");
+    // Killed before its first write, before its second, and so on.
+    for lives in 0..=file.checkpoints.len() + 1 {
+        let kept = Arc::new(MemoryStore::new());
+        let left = AtomicUsize::new(lives);
+        let dying = Interposed::over(kept.clone(), move |store, append| {
+            let lives = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+            Box::pin(async move { if lives { store.append(append).await } else { Err(StoreError::Failed("killed".to_owned())) } })
+        });
+        let killed = case.desk(Arc::new(dying), case.model()).import(file.clone(), &trusted()).await.is_err();
+        let desk = case.desk(kept.clone(), case.model());
+        if killed {
+            assert_eq!(kept.sessions(&Filter::default()).await, Ok(vec![]), "{lives}: nothing is left of it");
+            desk.import(file.clone(), &trusted()).await.expect("it can be imported again");
+        }
+        assert_eq!(desk.export(id).await.expect("a file"), file, "{lives}");
+        assert!(desk.verify(id, &trusted()).await.expect("verified").ok, "{lives}");
     }
 }
 

@@ -5,12 +5,13 @@ use crate::{
     approval::{at_gate, kinds, open_gate, paused_at_gate, start},
     kernel::{Only, case, decision},
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rebut_engine::{
     DebateId, Desk, DeskOptions, More, PausedGates,
     clock::Clock,
     error::{DeskError, TooLate},
     memory::MemoryStore,
+    model::{Answer, Fault, Model, Request},
     outcome::Ending,
     store::{Store, StoreError},
 };
@@ -20,7 +21,7 @@ use rebut_testkit::{
 };
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -202,4 +203,25 @@ async fn a_store_that_is_away_at_the_end_is_waited_for() {
     away.store(false, Ordering::SeqCst);
     assert_eq!(running.outcome().await.expect("it ends").outcome, Ending::Rejected);
     assert_eq!(start().limits.map(|limits| limits.approval_seconds), Some(WAITS));
+}
+
+/// Whoever answers is told the time by the clock of the store, to show a person until when they may.
+#[tokio::test(start_paused = true)]
+async fn who_is_asked_is_told_the_time_of_the_store() {
+    struct Told(Mutex<Vec<Timestamp>>, Arc<dyn Model>);
+    #[async_trait::async_trait]
+    impl Model for Told {
+        async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
+            self.0.lock().expect("no panic").push(request.now);
+            self.1.ask(request).await
+        }
+    }
+    let shared = Arc::new(SimulatedClock::new());
+    let store = Arc::new(Interposed::counting(MemoryStore::new()).with_clock(shared.clone()));
+    let told = Arc::new(Told(Mutex::default(), case("unanimous").model()));
+    let options = DeskOptions { clock: Arc::new(WrongClock::new(OFF)), ..DeskOptions::default() };
+    let desk = Desk::with_options(store, Arc::new(Only(told.clone())), options);
+    desk.run(case("unanimous").start).await.expect("it ends");
+    let told = told.0.lock().expect("no panic").clone();
+    assert!(!told.is_empty() && told.iter().all(|now| now.duration_since(shared.now()).abs() < SignedDuration::from_secs(60)), "{told:?}");
 }

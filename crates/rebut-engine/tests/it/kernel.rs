@@ -59,7 +59,7 @@ impl Overheard {
         self.hold.as_ref().expect("a held turn").1.notified().await;
     }
 
-    fn release(&self) {
+    pub fn release(&self) {
         self.hold.as_ref().expect("a held turn").2.notify_one();
     }
 

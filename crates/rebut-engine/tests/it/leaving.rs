@@ -15,11 +15,12 @@ use rebut_engine::{
 use rebut_testkit::{clock::SimulatedClock, crash::fuse, interposed::Interposed};
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
+use tokio::sync::Notify;
 
 /// Longer than anything here takes: under simulated time a hang ends in an instant.
 const FOR_EVER: Duration = Duration::from_secs(86_400);
@@ -234,4 +235,55 @@ async fn a_run_without_a_limit_to_its_patience_goes_on_when_there_is_room_and_a_
     has_room.store(1, Ordering::SeqCst);
     let ended = tokio::time::timeout(FOR_EVER, running.outcome()).await.expect("it goes on");
     assert_eq!(ended.expect("it ends").outcome, Ending::Contested);
+}
+
+/// A store that fails at some appends, as often as is said then.
+fn failing(memory: MemoryStore, now: &Arc<Mutex<Option<(StoreError, bool)>>>) -> Interposed {
+    let now = now.clone();
+    Interposed::new(memory, move |store, append| {
+        let failing = now.lock().expect("no panic").take();
+        Box::pin(async move {
+            let Some((error, is_written)) = failing else { return store.append(append).await };
+            if is_written {
+                store.append(append).await?;
+            }
+            Err(error)
+        })
+    })
+}
+
+/// What failed and works again counts no more: the next failure, much later, is waited for as the first was.
+#[tokio::test(start_paused = true)]
+async fn patience_begins_anew_when_something_worked() {
+    let full = || StoreError::Unwritable("it is full".to_owned());
+    let away = || StoreError::Unavailable("it is away".to_owned());
+    for first in ["an append that was written", "a reading"] {
+        let (memory, now) = (MemoryStore::new(), Arc::new(Mutex::new(None)));
+        let (is_away, news) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
+        let reads = is_away.clone();
+        let fails = move || match reads.try_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
+            Ok(_) => Err(StoreError::Unavailable("it is away".to_owned())),
+            Err(_) => Ok(()),
+        };
+        let store = failing(memory.clone(), &now).unreachable(fails).hearing(news.clone());
+        let model = Arc::new(Overheard::holding(case("contested").model(), "recommend/risk"));
+        let clock = Arc::new(SimulatedClock::new());
+        let options = DeskOptions { clock, patience: Some(Duration::from_secs(4)), ..DeskOptions::default() };
+        let desk = Desk::with_options(Arc::new(store), Arc::new(Only(model.clone())), options);
+        let running = desk.start(case("contested").start).await.expect("it starts");
+        model.asked().await;
+        if first == "a reading" {
+            is_away.store(1, Ordering::SeqCst);
+            news.notify_one();
+        } else {
+            *now.lock().expect("no panic") = Some((away(), true));
+            desk.note(running.id, "x", "ben").await.expect("it is written in the end");
+        }
+        tokio::time::sleep(Duration::from_secs(20)).await; // tidy: simulated time in which all is well, longer than the patience
+        assert_eq!(is_away.load(Ordering::SeqCst), 0, "{first}: it failed");
+        *now.lock().expect("no panic") = Some((full(), false));
+        model.release();
+        let ended = tokio::time::timeout(FOR_EVER, running.outcome()).await.expect("it ends");
+        assert_eq!(ended.map(|outcome| outcome.outcome), Ok(Ending::Contested), "{first}");
+    }
 }

@@ -21,6 +21,7 @@ mod planning;
 mod replies;
 mod review;
 mod solve;
+mod steered;
 mod tools;
 mod topology;
 mod turns;

@@ -4,7 +4,7 @@ use crate::kernel::{Only, case, cut};
 use futures_util::FutureExt;
 use rebut_engine::{
     DebateId, Desk, DeskOptions,
-    event::{DebatePaused, DebateResumed, Event, HumanMarked, HumanNoted},
+    event::{DebatePaused, Event, HumanMarked, HumanNoted},
     memory::MemoryStore,
     observing::Observer,
     outcome::{Ending, Outcome},
@@ -123,8 +123,7 @@ async fn a_watcher_holds_a_little_of_a_long_journal() {
 #[tokio::test(start_paused = true)]
 async fn a_watcher_knows_where_a_debate_stands() {
     let paused = Event::DebatePaused(DebatePaused { reason: String::new(), by: None });
-    let resumed =
-        Event::DebateResumed(DebateResumed { engine: String::new(), drift: Vec::new(), in_doubt: Vec::new(), limits: None, by: None });
+    let resumed = Event::DebateResumed(Box::default());
     let over = Event::DebateCompleted(Arc::new(Outcome::without_result(Ending::Stopped, String::new(), Vec::new())));
     // What comes last; whether a watcher that saw all is at its end, and one that waits out pauses.
     let rows: &[(&[&Event], bool, bool)] = &[

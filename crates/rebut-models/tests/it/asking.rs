@@ -44,6 +44,7 @@ impl Asking {
             prompt: &self.prompt,
             schema: &self.schema,
             fits: &anything_fits,
+            now: jiff::Timestamp::UNIX_EPOCH,
             time_left: self.time_left,
             deltas: &self.deltas,
         }

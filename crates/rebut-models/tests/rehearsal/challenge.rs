@@ -53,7 +53,8 @@ impl Template for Told<'_> {
 fn say<R: Reply>(agent: &Agent, told: &Told<'_>, check: impl Fn(&mut R) -> Result<(), String> + Send + Sync) -> R {
     let (prompt, schema, deltas) = (told.render(&Fence::new("f00d")), Schema::of::<R>(), Deltas::default());
     let (deltas, time_left, fits) = (&deltas, Duration::from_secs(9), &anything_fits);
-    let request = Request { debate: None, turn: "t/x", attempt: 1, agent, prompt: &prompt, schema: &schema, fits, time_left, deltas };
+    let (now, turn, prompt, schema) = (jiff::Timestamp::UNIX_EPOCH, "t/x", &prompt, &schema);
+    let request = Request { debate: None, turn, attempt: 1, agent, prompt, schema, fits, now, time_left, deltas };
     let task::Poll::Ready(answer) = pin!(RehearsalModel.ask(request)).poll(&mut task::Context::from_waker(task::Waker::noop())) else {
         panic!("the rehearsal waited for something")
     };

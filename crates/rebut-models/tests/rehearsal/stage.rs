@@ -70,8 +70,9 @@ pub fn agent(role: &str) -> Agent {
 pub fn answer(agent: &Agent, case: &Case<'_>, schema: &'static str, deltas: &Deltas) -> Result<Answer, Fault> {
     let prompt = prompt(case);
     let schema = Schema { name: schema, json: "{}".into() };
-    let (time_left, fits) = (Duration::from_secs(9), &anything_fits);
-    let request = Request { debate: None, turn: "t/x", attempt: 1, agent, prompt: &prompt, schema: &schema, fits, time_left, deltas };
+    let (now_is, time_left, fits) = (jiff::Timestamp::UNIX_EPOCH, Duration::from_secs(9), &anything_fits);
+    let (turn, prompt, schema) = ("t/x", &prompt, &schema);
+    let request = Request { debate: None, turn, attempt: 1, agent, prompt, schema, fits, now: now_is, time_left, deltas };
     now(RehearsalModel.ask(request))
 }
 

@@ -87,7 +87,8 @@ async fn run_with(kit: &Kit, jail: &Jail, tools: &Toolchain, job: &Job, tests: &
         }
     }
     let end = if time.is_over() { End::TimedOut } else { End::Exited(0) };
-    Ok(super::ran(jail, &time, Prepared { book, end, stderr: words, shared_process: false }))
+    let shared_process = book.is_doubted();
+    Ok(super::ran(jail, &time, Prepared { book, end, stderr: words, shared_process }))
 }
 
 /// Why a session came to its end before the tests did.

@@ -14,6 +14,8 @@ pub(super) struct Book {
     current: Option<usize>,
     /// What went wrong outside of every test: rows that are never a pass.
     outside: Vec<TestRun>,
+    /// Whether an object of the code decided something that passed.
+    doubted: bool,
     done: bool,
     distrust: Option<String>,
 }
@@ -32,8 +34,15 @@ pub(super) enum Said {
     Collected { names: Vec<String> },
     /// A test begins.
     Begin { number: usize },
-    /// A test is over.
-    End { number: usize, verdict: TestVerdict, output: String },
+    /// A test is over. Doubted: an object of the code decided something by then where the tests may have
+    /// meant plain data.
+    End {
+        number: usize,
+        verdict: TestVerdict,
+        output: String,
+        #[serde(default)]
+        doubted: bool,
+    },
     /// Something outside of every test went wrong.
     Outside { name: String, verdict: TestVerdict, output: String },
     /// All are over.
@@ -85,7 +94,8 @@ impl Book {
                 self.current = Some(number);
                 Next::Begun
             }
-            Said::End { number, verdict, output } if self.current == Some(number) => {
+            Said::End { number, verdict, output, doubted } if self.current == Some(number) => {
+                self.doubted |= doubted && verdict == TestVerdict::Pass;
                 self.settle(verdict, &output);
                 Next::Moved
             }
@@ -196,6 +206,11 @@ impl Book {
     /// Whether a test is under way.
     pub(super) fn is_testing(&self) -> bool {
         self.current.is_some()
+    }
+
+    /// Whether the code had a say in a pass.
+    pub(super) fn is_doubted(&self) -> bool {
+        self.doubted
     }
 
     /// Whether nothing is left to do.

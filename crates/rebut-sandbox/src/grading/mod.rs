@@ -98,6 +98,8 @@ const PYTHON: Kit = Kit {
         "\n\n",
         include_str!("python/values.py"),
         "\n\n",
+        include_str!("python/reached.py"),
+        "\n\n",
         include_str!("python/stand_ins.py"),
         "\n\n",
         include_str!("python/reading.py"),
@@ -219,7 +221,7 @@ struct Prepared {
     book: Book,
     end: End,
     stderr: String,
-    /// Whether the code ran in the process that judged it.
+    /// Whether the code ran in the process that judged it, or had a say there.
     shared_process: bool,
 }
 

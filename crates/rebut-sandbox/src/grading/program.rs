@@ -10,7 +10,7 @@ use super::{
     book::{Book, Said},
     pair::{Lost, Side, TWO_PLACES, ended_words},
     shared::Plan,
-    sources::shell_origins::Read,
+    sources::shell_origins::{Meant, Read},
 };
 use crate::{
     Given, Jail, Limits, Spec,
@@ -34,8 +34,19 @@ const NAME: &str = "the program";
 /// Makes the folders that the tests have too, and becomes the code.
 const BEGIN: &str = r#"n=$1; shift; while [ "$n" -gt 0 ]; do mkdir -p "$1"; shift; n=$((n - 1)); done; exec "$@""#;
 
+/// What the shell of the tests does before their script: where one of the commands that judge fails (not:
+/// says no), it ends the script by a signal. `if [ "$got" -ne 4 ]; then exit 1; fi` would take a word of
+/// the code for a 4.
+const GUARD: &str = include_str!("sources/guard.sh");
+/// The signal (SIGUSR2) by which the guard ends a script.
+const SIGNAL: i32 = 12;
+/// Commands that the guard watches, and what makes `[` fail on words. A shell that cannot be guarded does
+/// not judge with them.
+const GUARDED: &[&str] = &["diff", "cmp", "grep", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
+
 /// Runs the script of the tests. Where it fails and the code may have needed a file that was kept from it,
-/// nothing is said about the code: then it runs beside the tests, as `otherwise` says, and is marked.
+/// or where a command that judges failed, nothing is said about the code: then it runs beside the tests, as
+/// `otherwise` says, and is marked.
 pub(super) async fn run(
     otherwise: fn(&Job, &Tests, &Toolchain) -> Result<Plan, String>,
     jail: &Jail,
@@ -43,17 +54,20 @@ pub(super) async fn run(
     job: &Job,
     tests: &Tests,
 ) -> Result<Ran, Refused> {
+    if !is_guarded(tools) && GUARDED.iter().any(|word| tests.text.contains(word)) {
+        return super::shared::run(otherwise, jail, tools, job, tests).await;
+    }
     let mut files = Files::of(job, tests);
     let mut book = Book::default();
     let mut time = Time::new(job.seconds);
     book.hear(Said::Collected { names: vec![NAME.to_owned()] });
     book.hear(Said::Begin { number: 0 });
     let (verdict, words) = judged(jail, tools, job, tests, (&mut time, &mut files)).await?;
-    if verdict == TestVerdict::Fail && files.in_doubt {
+    if verdict == TestVerdict::Fail && files.in_doubt || files.planted {
         return super::shared::run(otherwise, jail, tools, job, tests).await;
     }
     let output = if verdict == TestVerdict::Pass { String::new() } else { words.clone() };
-    book.hear(Said::End { number: 0, verdict, output });
+    book.hear(Said::End { number: 0, verdict, output, doubted: false });
     book.hear(Said::Done);
     let end = if verdict == TestVerdict::Timeout { End::TimedOut } else { End::Exited(0) };
     Ok(super::ran(jail, &time, Prepared { book, end, stderr: words, shared_process: false }))
@@ -88,6 +102,7 @@ async fn judged(
             }
             Ok(Ok((b'H', words))) => {
                 let status: Option<Status> = serde_json::from_slice(&words).ok();
+                files.in_doubt |= matches!(status, Some(Status::Signalled(SIGNAL)));
                 return Ok(ended(status, &side.last_words().await));
             }
             Ok(Ok(_)) => return Ok((TestVerdict::Error, "the process of the tests wrote something that is no frame".to_owned())),
@@ -119,13 +134,18 @@ fn tests_spec(jail: &Jail, tools: &Toolchain, tests: &Tests, time: &Time) -> Spe
     let script = ["tests".to_owned(), tools.program.display().to_string(), "/in/tests.sh".to_owned()];
     Spec {
         argv: inner.into_iter().chain(script).collect(),
-        read_only: vec![stand_in.clone(), Given::text("tests.sh", tests.text.as_str())],
+        read_only: vec![stand_in.clone(), Given::text("tests.sh", tests.text.as_str()), Given::text("guard.sh", GUARD)],
         pinned: vec![stand_in],
         folders: tools.folders.clone(),
-        env: env(tools),
+        env: env(tools).into_iter().chain([("BASH_ENV".to_owned(), "/in/guard.sh".to_owned())]).collect(),
         limits: limits(tools, time),
         ..Spec::default()
     }
+}
+
+/// Whether the shell runs our lines before a script.
+fn is_guarded(tools: &Toolchain) -> bool {
+    tools.program.file_name().is_some_and(|name| name == "bash")
 }
 
 fn limits(tools: &Toolchain, time: &Time) -> Limits {
@@ -171,6 +191,7 @@ async fn answer(
     }
     answer.compare(&call, ended.files);
     answer.files.retain(|file| !kept.contains(&file.path));
+    files.take_folders(&mut answer);
     files.came(&answer);
     answer.to_bytes().map(Some).map_err(unreadable)
 }
@@ -184,14 +205,16 @@ struct Files<'a> {
     made: BTreeMap<String, Hash>,
     /// What the code said: it knows that already.
     said: BTreeSet<[u8; 32]>,
-    /// Whether the code may have needed a file that was kept from it.
+    /// Whether the code may have needed a file that was kept from it, or what judges failed.
     in_doubt: bool,
+    /// Whether the code made a folder that may stand where the tests want to write a file.
+    planted: bool,
 }
 
 impl<'a> Files<'a> {
     fn of(job: &'a Job, tests: &Tests) -> Self {
         let said = BTreeSet::from([Hash::of(b"").0]);
-        Self { code: &job.code, read: Read::of(&tests.text), made: BTreeMap::new(), said, in_doubt: false }
+        Self { code: &job.code, read: Read::of(&tests.text), made: BTreeMap::new(), said, in_doubt: false, planted: false }
     }
 
     /// Takes those files out of a call that are not for the code, and says which.
@@ -203,7 +226,15 @@ impl<'a> Files<'a> {
         };
         let goes =
             |file: &Given| self.made.get(&file.path) == Some(&Hash::of(&file.bytes)) || is_named(&file.path) || !self.read.has(&file.path);
-        let (go, stay): (Vec<Given>, Vec<Given>) = std::mem::take(&mut call.files).into_iter().partition(goes);
+        let (go, mut stay): (Vec<Given>, Vec<Given>) = std::mem::take(&mut call.files).into_iter().partition(goes);
+        // A copy of what stays stays too.
+        let held: BTreeSet<[u8; 32]> = stay.iter().map(|file| Hash::of(&file.bytes).0).filter(|hash| !self.said.contains(hash)).collect();
+        let is_copy = |file: &Given| {
+            let hash = Hash::of(&file.bytes);
+            held.contains(&hash.0) && !is_named(&file.path) && self.made.get(&file.path) != Some(&hash)
+        };
+        let (copies, go): (Vec<Given>, Vec<Given>) = go.into_iter().partition(is_copy);
+        stay.extend(copies);
         call.files = go;
         // Code that says the name of the file, or takes whatever there is.
         let takes_all = self.code.contains('*') || named.contains("");
@@ -213,6 +244,17 @@ impl<'a> Files<'a> {
         };
         self.in_doubt |= stay.iter().any(may_need);
         stay.into_iter().map(|file| file.path).collect()
+    }
+
+    /// Leaves those new folders out of an answer that would stand where the tests have a file.
+    fn take_folders(&mut self, answer: &mut Answer) {
+        for folder in answer.folders.clone() {
+            match self.read.meant(&folder) {
+                Meant::Folder => {}
+                Meant::File => answer.leave_out(&folder),
+                Meant::Unknown => self.planted = true,
+            }
+        }
     }
 
     /// Remembers what came of a call.

@@ -108,7 +108,7 @@ pub(super) async fn run(
         let words = words.lines().filter(is_noise).collect::<Vec<_>>().join("\n");
         let output = if verdict == TestVerdict::Pass { String::new() } else { words.clone() };
         stderr = tail(&format!("{stderr}{words}"), 8 << 10);
-        book.hear(Said::End { number, verdict, output });
+        book.hear(Said::End { number, verdict, output, doubted: false });
     }
     book.hear(Said::Done);
     let end = if time.is_over() { End::TimedOut } else { End::Exited(0) };

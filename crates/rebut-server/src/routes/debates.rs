@@ -176,17 +176,16 @@ pub async fn create(call: Call) -> Result<Response, Problem> {
     let asked: NewDebate = crate::body::parse(&call.body)?;
     let owner = call.key()?.owner.clone();
     let wait = wait_of(&call);
-    // Whoever runs a debate waits for a database that is away; whoever asks for one is told.
-    call.server.desk.check_reachable().await?;
+    // Whoever runs a debate waits for a database that is away; whoever asks for one is told. Nothing is
+    // accepted yet: where the database hangs, a request ends with its client.
+    call.while_waited_for(call.server.desk.check_reachable()).await??;
     let Some(key) = idempotency_key(&call)? else {
         let start = call.server.front.prepare(asked, &owner).await?;
         let id = call.server.desk.start(start).await?.id;
         return begun(&call, id, wait, false).await;
     };
     let id = derived_id(&owner, &key)?;
-    // Compared as what it means: the order of fields and left-out defaults make no other request.
-    let canonical = serde_json::to_value(&asked).map_err(|error| Problem::internal(error.to_string()))?;
-    let request = Hash::of(canonical.to_string().as_bytes());
+    let request = request_hash(&asked)?;
     if is_begun(&call.server, id, &owner, request).await? {
         return begun(&call, id, wait, true).await;
     }
@@ -202,8 +201,15 @@ pub async fn create(call: Call) -> Result<Response, Problem> {
     }
 }
 
+/// The hash of a request. Compared as what it means: the order of fields and left-out defaults make no
+/// other request.
+pub(super) fn request_hash(asked: &impl Serialize) -> Result<Hash, Problem> {
+    let canonical = serde_json::to_value(asked).map_err(|error| Problem::internal(error.to_string()))?;
+    Ok(Hash::of(canonical.to_string().as_bytes()))
+}
+
 /// Whether this very request began that debate before. Another request under its key is refused.
-async fn is_begun(server: &Shared, id: DebateId, owner: &str, request: Hash) -> Result<bool, Problem> {
+pub(super) async fn is_begun(server: &Shared, id: DebateId, owner: &str, request: Hash) -> Result<bool, Problem> {
     let first = match server.desk.pick(id, &Pick { most: Some(1), ..Pick::default() }).await {
         Err(DeskError::NotFound(_)) => return Ok(false),
         first => View::of(&first?.records),
@@ -220,13 +226,18 @@ async fn begun(call: &Call, id: DebateId, wait: Option<u64>, replayed: bool) -> 
         Some(seconds) => ended_within(call, id, seconds).await?,
         None => None,
     };
-    let mut response = match (&ended, wait) {
+    let response = match (&ended, wait) {
         (Some(document), Some(seconds)) => {
             let applied = (HeaderName::from_static("preference-applied"), header_value(&format!("wait={seconds}"))?);
             (StatusCode::OK, [applied], Json(document)).into_response()
         }
         _ => (StatusCode::ACCEPTED, Json(card_of(&call.server, id).await?)).into_response(),
     };
+    located(response, id, replayed)
+}
+
+/// The same answer with where the debate is, and whether it was there already.
+pub(super) fn located(mut response: Response, id: DebateId, replayed: bool) -> Result<Response, Problem> {
     response.headers_mut().insert(header::LOCATION, header_value(&format!("/v1/debates/{id}"))?);
     if replayed {
         response.headers_mut().insert(HeaderName::from_static("idempotency-replayed"), HeaderValue::from_static("true"));
@@ -269,7 +280,8 @@ fn wait_seconds(preference: &str) -> Option<u64> {
     if name.trim().eq_ignore_ascii_case("wait") { seconds.trim().parse().ok() } else { None }
 }
 
-fn idempotency_key(call: &Call) -> Result<Option<String>, Problem> {
+/// The key under which a request may come again.
+pub(super) fn idempotency_key(call: &Call) -> Result<Option<String>, Problem> {
     let name = HeaderName::from_static("idempotency-key");
     if !call.headers.contains_key(&name) {
         return Ok(None);
@@ -279,7 +291,7 @@ fn idempotency_key(call: &Call) -> Result<Option<String>, Problem> {
 }
 
 /// The id that belongs to an owner's key, on every node and after every restart.
-fn derived_id(owner: &str, key: &str) -> Result<DebateId, Problem> {
+pub(super) fn derived_id(owner: &str, key: &str) -> Result<DebateId, Problem> {
     let mut hasher = Sha256::new();
     for text in ["rebut request 1", owner, key] {
         hasher.update((text.len() as u64).to_le_bytes());

@@ -1,7 +1,7 @@
 //! What people do to a debate: note, answer, mark, redact, cancel, pause, resume, fork.
 
 use super::{
-    debates::{card_of, header_value},
+    debates::{card_of, derived_id, idempotency_key, is_begun, located, request_hash},
     json,
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 };
 use axum::{
     Json,
-    http::{StatusCode, header},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use rebut_engine::{
@@ -88,7 +88,7 @@ pub struct More {
 }
 
 /// What is different in a fork.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForkAt {
     /// The first step to be asked anew; `end` keeps every turn.
@@ -166,18 +166,44 @@ pub async fn resume(call: Call) -> Result<Response, Problem> {
     accepted(&call.server, call.id()?).await
 }
 
-/// Starts a new debate from an old one's turns. It belongs to whoever the old one belongs to.
+/// Starts a new debate from an old one's turns. It belongs to whoever the old one belongs to. A key of
+/// idempotency makes its id, as that of any debate.
 pub async fn fork(call: Call) -> Result<Response, Problem> {
-    let ForkAt { at, config, models, limits } = crate::body::parse(&call.body)?;
+    let asked: ForkAt = crate::body::parse(&call.body)?;
+    let Some(key) = idempotency_key(&call)? else {
+        let id = call.server.desk.fork(call.id()?, changed(&call, asked).await?).await?.id;
+        return forked(&call, id, false).await;
+    };
+    let owner = &call.key()?.owner;
+    let id = derived_id(owner, &key)?;
+    // Another debate, or a start under the same key, is another request.
+    let request = request_hash(&("fork", call.id()?, &asked))?;
+    if is_begun(&call.server, id, owner, request).await? {
+        return forked(&call, id, true).await;
+    }
+    match call.server.desk.fork_once(id, call.id()?, changed(&call, asked).await?, request).await {
+        Ok(_) => forked(&call, id, false).await,
+        // The same request may have come twice at once, here or at another node.
+        Err(error) if is_begun(&call.server, id, owner, request).await? => {
+            drop(error);
+            forked(&call, id, true).await
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What is to be different, as far as the server allows it.
+async fn changed(call: &Call, asked: ForkAt) -> Result<Fork, Problem> {
+    let ForkAt { at, config, models, limits } = asked;
     let owner = call.key()?.owner.clone();
     let forked = Forked { format: call.debate()?.format.clone(), config: config.clone().into_iter().collect() };
     let change = Change { limits, models: models.values().cloned().collect(), fork: Some(forked) };
     let more = call.server.front.change(change, &owner).await?;
-    let fork = Fork { at, config, models, more, initiated_by: owner };
-    let id = call.server.desk.fork(call.id()?, fork).await?.id;
-    let mut response = accepted(&call.server, id).await?;
-    response.headers_mut().insert(header::LOCATION, header_value(&format!("/v1/debates/{id}"))?);
-    Ok(response)
+    Ok(Fork { at, config, models, more, initiated_by: owner })
+}
+
+async fn forked(call: &Call, id: DebateId, replayed: bool) -> Result<Response, Problem> {
+    located(accepted(&call.server, id).await?, id, replayed)
 }
 
 async fn accepted(server: &Shared, id: DebateId) -> Result<Response, Problem> {

@@ -29,7 +29,7 @@ macro_rules! go {
 
 /// Headers of requests and answers that mean something, with what they mean and the form of their value.
 pub const HEADERS: &[(&str, &str, &str)] = &[
-    ("Idempotency-Key", "The same key with the same body starts one debate only, however often it is sent.", "^[!-~]{1,200}$"),
+    ("Idempotency-Key", "The same key with the same request starts one debate only, however often it is sent.", "^[!-~]{1,200}$"),
     ("Prefer", "`wait=SECONDS` answers with the result if the debate ends within that time, at most 60 s.", "^[ -~]{0,200}$"),
     ("Last-Event-ID", "The number of the last event that was seen; goes before `after`.", "^[0-9]{1,18}$"),
     ("Location", "Where it is.", "^/v1/(debates|webhooks)/[0-9a-f-]{36}$"),
@@ -265,8 +265,12 @@ pub const ROUTES: &[Route] = &[
         )
     },
     Route {
+        headers: &["Idempotency-Key"],
         body: carries::<steering::ForkAt>(),
-        replies: &[Reply { headers: &["Location"], ..Reply::json::<debates::DebateCard>(202, "The new debate runs.") }],
+        replies: &[Reply {
+            headers: &["Location", "Idempotency-Replayed"],
+            ..Reply::json::<debates::DebateCard>(202, "The new debate runs.")
+        }],
         ..act(Admin, "/v1/debates/{id}/fork", "forkDebate", "Starts a new debate from the turns before a step.", go!(steering::fork))
     },
     Route {

@@ -6,7 +6,7 @@ use super::{
     readings::{Assumptions, Conflicts, Evidence, Positions, Reading, Turns, Verdicts, Votes},
 };
 use rebut_engine::{
-    event::{DebatePaused, DebateResumed, Event, EventRedacted, HumanNoted},
+    event::{DebatePaused, Event, EventRedacted, HumanNoted},
     portable::Portable,
     record::{Place, Record},
     store::{Head, Picked},
@@ -62,7 +62,7 @@ fn journals() -> Vec<(&'static str, Vec<Record>)> {
 }
 
 fn resumed() -> Event {
-    Event::DebateResumed(DebateResumed { engine: String::new(), drift: Vec::new(), in_doubt: Vec::new(), limits: None, by: None })
+    Event::DebateResumed(Box::default())
 }
 
 fn then(records: &mut Vec<Record>, event: &Event) {
@@ -100,7 +100,7 @@ fn variants(whole: &[Record]) -> Vec<Vec<Record>> {
         let mut redacted = whole.to_vec();
         redacted[at] = whole[at].tombstone();
         variants.push(redacted.clone());
-        then(&mut redacted, &Event::EventRedacted(EventRedacted::of(&whole[at])));
+        then(&mut redacted, &Event::EventRedacted(Box::new(EventRedacted::of(&whole[at]))));
         variants.push(redacted);
     }
     variants

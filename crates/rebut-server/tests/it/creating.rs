@@ -2,7 +2,7 @@
 
 use crate::house::House;
 use futures_util::future::join_all;
-use rebut_engine::store::Filter;
+use rebut_engine::{DebateId, store::Filter};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -142,4 +142,40 @@ async fn lists_are_filtered_and_turned_page_by_page() {
         assert_eq!(refused.status, 400, "{bad}");
         assert!(!refused.body.contains("deserialize"), "{}", refused.body);
     }
+}
+
+/// A fork that is asked for again after a hang-up is the fork that there is.
+#[tokio::test]
+async fn the_same_fork_under_one_key_starts_one_debate() {
+    let house = House::open().await;
+    let (origin, other) = (house.run().await, house.run().await);
+    let fork = |from: DebateId, body: Value, key: &'static str| {
+        let house = &house;
+        async move { house.ask_with("alice-admin", "POST", &format!("/v1/debates/{from}/fork"), &body, &[("Idempotency-Key", key)]).await }
+    };
+    let first = fork(origin, json!({ "at": "end" }), "fork-1").await;
+    assert_eq!((first.status, first.header("idempotency-replayed")), (202, ""), "{}", first.body);
+    let id: DebateId = first.json()["id"].as_str().expect("an id").parse().expect("an id");
+    let same = [json!({ "at": "end" }), json!({ "limits": {}, "config": {}, "at": "end" })];
+    for body in same {
+        let again = fork(origin, body, "fork-1").await;
+        assert_eq!((again.status, again.header("idempotency-replayed"), &again.json()["id"]), (202, "true", &first.json()["id"]));
+        assert_eq!(again.header("location"), format!("/v1/debates/{id}"));
+    }
+    let rows = [
+        (fork(other, json!({ "at": "end" }), "fork-1").await, 422),
+        (fork(origin, json!({ "at": "recommend" }), "fork-1").await, 422),
+        (house.ask_with("alice-admin", "POST", "/v1/debates", &json!({ "format": "decide" }), &[("Idempotency-Key", "fork-1")]).await, 422),
+        (fork(origin, json!({ "at": "end" }), "two words").await, 400),
+    ];
+    for (answer, status) in rows {
+        assert_eq!(answer.status, status, "{}", answer.body);
+    }
+    let at_once = futures_util::future::join_all((0..8).map(|_| fork(origin, json!({ "at": "end" }), "fork-2"))).await;
+    let ids: std::collections::BTreeSet<String> = at_once.iter().map(|answer| answer.json()["id"].to_string()).collect();
+    assert_eq!((ids.len(), at_once.iter().all(|answer| answer.status == 202)), (1, true), "{ids:?}");
+    house.over(id).await;
+    assert_eq!(house.ask("alice-admin", "DELETE", &format!("/v1/debates/{id}"), &Value::Null).await.status, 204);
+    let removed = fork(origin, json!({ "at": "end" }), "fork-1").await;
+    assert_eq!(removed.status, 409, "{}", removed.body);
 }

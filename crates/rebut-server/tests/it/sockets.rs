@@ -1,10 +1,15 @@
 //! The WebSocket: the same events, and commands the other way.
 
-use crate::house::{House, credential};
+use crate::house::{House, case, credential};
 use futures_util::{SinkExt, StreamExt};
-use rebut_engine::DebateId;
+use rebut_engine::{DebateId, Start, memory::MemoryStore, store::StoreError};
 use rebut_server::{Settings, keys::Role};
+use rebut_testkit::interposed::Interposed;
 use serde_json::{Value, json};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 use tokio::net::TcpStream;
 use tokio_tungstenite::{
     WebSocketStream, client_async,
@@ -164,4 +169,31 @@ async fn what_is_no_socket_is_told_so() {
     let id = house.begin_gated().await;
     let plain = house.get("alice-viewer", &format!("/v1/debates/{id}/ws")).await;
     assert_eq!((plain.status, &plain.json()["type"]), (426, &json!("urn:rebut:upgrade")));
+}
+
+/// Where another server took the debate over, it has not ended: whoever followed it is to come back, not to
+/// believe that this was all.
+#[tokio::test]
+async fn a_socket_of_a_debate_that_is_run_elsewhere_now_is_not_closed_as_ended() {
+    let is_lost = Arc::new(AtomicBool::new(false));
+    let loses = is_lost.clone();
+    let store = Interposed::new(MemoryStore::new(), move |store, append| {
+        let is_lost = loses.load(Ordering::SeqCst);
+        Box::pin(async move {
+            match is_lost {
+                true => Err(StoreError::Lost { debate: append.debate, by: "another server".to_owned() }),
+                false => store.append(append).await,
+            }
+        })
+    });
+    let case = case("unanimous");
+    let start = Start { initiated_by: String::new(), ..case.start.clone() };
+    let house = House::kept_in(Arc::new(store), start, case.model(), Settings::default()).await;
+    let id = house.begin_gated().await;
+    let mut socket = open(&house, "alice-viewer", id, "").await;
+    until(&mut socket, "gate.opened").await;
+    is_lost.store(true, Ordering::SeqCst);
+    let refused = house.ask("alice-approver", "POST", &format!("/v1/debates/{id}/approve"), &json!({})).await;
+    assert!(refused.status >= 400, "{}", refused.body);
+    assert_eq!(closed(&mut socket).await, (1013, "not run here".to_owned()));
 }

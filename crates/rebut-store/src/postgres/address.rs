@@ -1,6 +1,6 @@
 //! Where the database is, and the way to it. The password in it is never shown.
 
-use super::trouble;
+use super::{link::Link, trouble};
 use rebut_engine::store::StoreError;
 use rustls_platform_verifier::BuilderVerifierExt;
 use std::{future::poll_fn, sync::Arc, time::Duration};
@@ -10,7 +10,7 @@ use tokio::{
     time::timeout,
 };
 use tokio_postgres::{
-    AsyncMessage, Client, Config, Connection, NoTls, Notification,
+    AsyncMessage, Config, Connection, NoTls, Notification,
     config::{Host, LoadBalanceHosts, SslMode},
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -65,23 +65,32 @@ impl Address {
         &self.shown
     }
 
-    /// A new connection.
-    pub(super) async fn connect(&self) -> Result<Client, StoreError> {
+    /// The first connection: whatever refuses it says that the address is wrong.
+    pub(super) async fn connect(&self) -> Result<Link, StoreError> {
         self.open(None).await
     }
 
+    /// A further connection: the place was the right one, so that whatever refuses it now may let it in
+    /// again. A backup that is restored drops the database before it makes it anew.
+    pub(super) async fn reconnect(&self) -> Result<Link, StoreError> {
+        self.open(None).await.map_err(|error| match error {
+            StoreError::NoPlace { path, why } => StoreError::Unavailable(format!("connecting to {path}: {why}")),
+            away => away,
+        })
+    }
+
     /// A new connection whose notifications are sent on. The channel closes when it breaks.
-    pub(super) async fn connect_and_hear(&self, heard: UnboundedSender<Notification>) -> Result<Client, StoreError> {
+    pub(super) async fn connect_and_hear(&self, heard: UnboundedSender<Notification>) -> Result<Link, StoreError> {
         self.open(Some(heard)).await
     }
 
     /// Tries one host after the other, each for its share of the time: one that is silent leaves the others
     /// theirs.
-    async fn open(&self, heard: Option<UnboundedSender<Notification>>) -> Result<Client, StoreError> {
+    async fn open(&self, heard: Option<UnboundedSender<Notification>>) -> Result<Link, StoreError> {
         let mut why: Option<StoreError> = None;
         for host in self.in_order() {
             match self.open_at(host, heard.clone()).await {
-                Ok(client) => return Ok(client),
+                Ok(link) => return Ok(link),
                 // One that may be back is worth more words than one that refuses: it may be the right one.
                 Err(error) if matches!(why, Some(StoreError::Unavailable(_))) && !matches!(error, StoreError::Unavailable(_)) => {}
                 Err(error) => why = Some(error),
@@ -100,7 +109,7 @@ impl Address {
         hosts
     }
 
-    async fn open_at(&self, host: &Config, heard: Option<UnboundedSender<Notification>>) -> Result<Client, StoreError> {
+    async fn open_at(&self, host: &Config, heard: Option<UnboundedSender<Notification>>) -> Result<Link, StoreError> {
         let connecting = async {
             let client = match &self.tls {
                 Some(tls) => host.connect(tls.clone()).await.map(|(client, connection)| {
@@ -112,13 +121,12 @@ impl Address {
                     client
                 })?,
             };
-            client.batch_execute(SETTINGS).await?;
-            Ok(client)
+            Link::new(client, SETTINGS).await
         };
         let doing = format!("connecting to {}", show(host));
         match timeout(self.patience, connecting).await {
-            Ok(Ok(client)) => Ok(client),
-            Ok(Err(error)) => Err(match trouble::of(&doing, &error) {
+            Ok(Ok(link)) => Ok(link),
+            Ok(Err(error)) => Err(match trouble::at_first(&doing, &error) {
                 StoreError::Failed(_) => no_place(&self.shown, &trouble::words(&error)),
                 away => away,
             }),

@@ -81,7 +81,7 @@ impl Fact {
         self.check(append, me)?;
         self.count += append.records.len() as u64;
         self.head = append.records.last().map_or(self.head, |last| last.hash);
-        self.kept |= append.session.is_some() || append.checkpoint.is_some() || !append.turns.is_empty();
+        self.kept |= append.session.is_some() || !append.checkpoints.is_empty() || !append.turns.is_empty();
         match append.claim {
             Claim::Keep | Claim::Hold => {}
             Claim::Take => self.claim = Some(Claimed { node: me, holder: String::new(), is_living: true }),

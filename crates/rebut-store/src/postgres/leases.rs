@@ -2,10 +2,12 @@
 
 use super::{
     Node,
+    link::Link,
     pool::{Pool, borrowed, value},
     rows,
     script::uuid,
     trouble,
+    writer::Renewing,
 };
 use rebut_engine::{
     DebateId,
@@ -16,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::{task::JoinHandle, time::timeout};
-use tokio_postgres::{Client, types::Type};
+use tokio_postgres::{Error, types::Type};
 use uuid::Uuid;
 
 /// Whether a lease still counts, as SQL; the parameters of these numbers are the seconds of a lease, and
@@ -75,7 +77,7 @@ pub(super) async fn give_up(pool: &Pool, node: &Node, debate: DebateId, why: &st
     let why = why.replace('\0', "");
     let all = value(!node.may_take(), Type::BOOL);
     let values = [value(uuid(debate), Type::UUID), value(node.id, Type::UUID), node.lease_seconds(), value(why, Type::TEXT), all];
-    if !pool.ask(&sql, &values).await?.is_empty() {
+    if !pool.change(&sql, &values).await?.is_empty() {
         return Ok(());
     }
     match runner(pool, node, debate).await? {
@@ -126,11 +128,11 @@ impl Task {
 /// Renews all leases of this node, three times as often as they would expire, on a connection of its own:
 /// it does not wait for others, and one that breaks is noticed. A node that runs nothing beats too, since
 /// it may want to take over what others ran.
-pub(super) async fn renew(node: Arc<Node>) {
+pub(super) async fn renew(node: Arc<Node>, writer: Renewing) {
     let mut connected = None;
     loop {
         let began = Instant::now();
-        let is_well = match beat(&node, &mut connected).await {
+        let is_well = match renewed(&node, &mut connected, &writer).await {
             Ok(server) => {
                 node.beats.succeeded(began, server, node.lease);
                 true
@@ -155,25 +157,53 @@ fn longest(lease: Duration) -> Duration {
     (lease / 3).max(Duration::from_secs(1))
 }
 
+/// One beat on the connection that is there, or on a new one. Says which start of which server answered.
+async fn renewed(node: &Node, connected: &mut Option<Link>, writer: &Renewing) -> Result<i64, StoreError> {
+    let doing = "renewing leases";
+    let link = match connected.take() {
+        Some(link) if !link.is_closed() => link,
+        // It broke since the last beat, whatever the next one comes to.
+        Some(_) => return Err(trouble::silent(doing)),
+        None => connect(node, writer).await?,
+    };
+    let answer = timeout(longest(node.lease), beat(&link, node)).await.map_err(|_| trouble::silent(doing))?;
+    let server = answer.map_err(|error| trouble::of(doing, &error))?;
+    *connected = Some(link);
+    Ok(server)
+}
+
+/// Connects. Meanwhile leases are renewed on the connection that writes: the server may have no room for
+/// another one while that one works on.
+async fn connect(node: &Node, writer: &Renewing) -> Result<Link, StoreError> {
+    let connecting = async {
+        let link = node.address.reconnect().await?;
+        // A standby that is away keeps nobody from being heard of here. Where it is promoted, every holder
+        // has the time of a lease.
+        let local = link.batch_execute("SET synchronous_commit = local").await;
+        local.map_err(|error| trouble::of("renewing leases", &error))?;
+        Ok(link)
+    };
+    let renewing = async {
+        loop {
+            writer.renew();
+            tokio::time::sleep(node.lease / 3).await;
+        }
+    };
+    tokio::select! {
+        link = connecting => link,
+        never = renewing => never,
+    }
+}
+
 /// One beat. It always writes something, also where nothing is leased: so it can only succeed where others
-/// can renew theirs as well. Says which start of which server answered.
-async fn beat(node: &Node, connected: &mut Option<Client>) -> Result<i64, StoreError> {
+/// can renew theirs as well.
+pub(super) async fn beat(link: &Link, node: &Node) -> Result<i64, Error> {
     // Rows that are locked now are being written by us, or taken by another; waiting for them could make
     // two nodes wait for each other.
     let sql = "WITH renewed AS (UPDATE claims SET expires_at = clock_timestamp() + make_interval(secs => $2)
             WHERE debate_id IN (SELECT debate_id FROM claims WHERE node = $1 FOR UPDATE SKIP LOCKED))
         SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8, pg_logical_emit_message(true, 'rebut', '')";
-    let doing = "renewing leases";
-    let client = match connected.take() {
-        Some(client) if !client.is_closed() => client,
-        // It broke since the last beat, whatever the next one comes to.
-        Some(_) => return Err(trouble::silent(doing)),
-        None => node.address.connect().await?,
-    };
     let values = [value(node.id, Type::UUID), node.lease_seconds()];
-    let answer = timeout(longest(node.lease), client.query_typed(sql, &borrowed(&values))).await.map_err(|_| trouble::silent(doing))?;
-    let answer = answer.map_err(|error| trouble::of(doing, &error))?;
-    let server = answer.first().and_then(|row| row.try_get(0).ok());
-    *connected = Some(client);
-    server.ok_or_else(|| StoreError::Failed(format!("{doing}: the server does not say when it started")))
+    let answer = link.query_typed(sql, &borrowed(&values)).await?;
+    answer.first().map_or(Ok(0), |row| row.try_get(0))
 }

@@ -5,9 +5,11 @@ mod beats;
 mod clock;
 mod deciding;
 mod leases;
+mod link;
 mod listening;
 mod outbox;
 mod pool;
+mod probe;
 mod rows;
 mod schema;
 mod script;
@@ -25,6 +27,7 @@ use beats::Beats;
 use clock::DatabaseClock;
 use jiff::Timestamp;
 use leases::Task;
+use link::Unanswered;
 use listening::Heard;
 use pool::{Pool, value};
 use rebut_engine::{
@@ -66,11 +69,13 @@ pub struct PostgresStore {
 pub struct PostgresOptions {
     /// How long the debates of a node that is not heard of stay its own.
     pub lease: Duration,
+    /// How long an answer may take. The server gives up before that; this is for one that is silent.
+    pub answer_within: Duration,
 }
 
 impl Default for PostgresOptions {
     fn default() -> Self {
-        Self { lease: Duration::from_secs(15) }
+        Self { lease: Duration::from_secs(15), answer_within: Duration::from_secs(60) }
     }
 }
 
@@ -80,9 +85,11 @@ struct Node {
     id: Uuid,
     words: String,
     lease: Duration,
+    answer_within: Duration,
     /// Whether it ever took a debate.
     runs: AtomicBool,
     beats: Beats,
+    unanswered: Arc<Unanswered>,
     address: Arc<Address>,
 }
 
@@ -116,23 +123,31 @@ impl PostgresStore {
     /// The same, with options.
     pub async fn connect_with(url: &str, options: PostgresOptions) -> Result<Self, StoreError> {
         let address = Arc::new(Address::parse(url)?);
-        let client = address.connect().await?;
-        schema::prepare(&client, address.shown()).await?;
+        let link = address.connect().await?;
+        schema::prepare(&link, address.shown()).await?;
         let asked = Instant::now();
-        let time =
-            client.query_typed(clock::QUESTION, &[]).await.map_err(|error| trouble::of("asking the database for the time", &error))?;
+        let time = link.query_typed(clock::QUESTION, &[]).await.map_err(|error| trouble::of("asking the database for the time", &error))?;
         let clock = Arc::new(DatabaseClock::new(asked, &time)?);
         let host = whoami::hostname().unwrap_or_else(|_| "an unknown host".to_owned());
         let words = format!("process {} on {host}", std::process::id());
-        let runs = AtomicBool::new(false);
-        let node =
-            Arc::new(Node { id: Uuid::new_v4(), words, lease: options.lease, runs, beats: Beats::default(), address: address.clone() });
-        let pool = Arc::new(Pool::new(address));
+        let unanswered = Arc::new(Unanswered::default());
+        let node = Arc::new(Node {
+            id: Uuid::new_v4(),
+            words,
+            lease: options.lease,
+            answer_within: options.answer_within,
+            runs: AtomicBool::new(false),
+            beats: Beats::default(),
+            unanswered: unanswered.clone(),
+            address: address.clone(),
+        });
+        let pool = Arc::new(Pool::new(address, options.answer_within, unanswered));
+        let writer = Writer::start(node.clone(), link);
         Ok(Self {
-            writer: Writer::start(node.clone(), client),
             heard: Arc::new(Heard::default()),
             listener: OnceLock::new(),
-            _renewal: Task::start(leases::renew(node.clone())),
+            _renewal: Task::start(leases::renew(node.clone(), writer.renewing())),
+            writer,
             _time: Task::start(clock::follow(pool.clone(), clock.clone())),
             clock,
             node,
@@ -182,7 +197,8 @@ impl Store for PostgresStore {
     async fn pick(&self, debate: DebateId, pick: &Pick) -> Result<Picked, StoreError> {
         let question = rows::pick(debate, pick);
         let mut rows = self.pool.ask(&question.sql, &question.values).await?;
-        let head = read(debate, &rows[..rows.len().min(1)], rows::head)?.pop();
+        let incomplete = || StoreError::Unavailable(transaction::INCOMPLETE.to_owned());
+        let head = read(debate, &rows[..rows.len().min(1)], rows::head)?.pop().ok_or_else(incomplete)?;
         rows.retain(|row| rows::has_record(row) != Ok(false));
         Ok(Picked { records: read(debate, &rows, |row| rows::record(debate, row))?, head })
     }
@@ -241,6 +257,10 @@ impl Store for PostgresStore {
 
     fn may_be_unreachable(&self) -> bool {
         true
+    }
+
+    async fn check_writable(&self) -> Result<(), StoreError> {
+        self.writer.check().await
     }
 
     fn now(&self) -> Option<Timestamp> {

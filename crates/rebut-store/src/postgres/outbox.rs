@@ -90,7 +90,7 @@ impl Outbox for PostgresStore {
             value(new.secret.reveal(), Type::TEXT),
             value(int(most as u64), Type::INT8),
         ];
-        Ok(self.all(&sql, &values, webhook).await?.pop())
+        Ok(read_all(&self.pool.change(&sql, &values).await?, webhook)?.pop())
     }
 
     async fn webhooks(&self, owner: Option<&str>) -> Result<Vec<Webhook>, StoreError> {
@@ -108,15 +108,15 @@ impl Outbox for PostgresStore {
         let Some(of) = of_owner(owner, id) else { return Ok(false) };
         let sql = "UPDATE webhooks SET url = $3, events = $4, why_off = NULL WHERE owner = $1 AND id = $2 RETURNING 1";
         let values: Vec<Value<'_>> = of.into_iter().chain([value(url, Type::TEXT), value(events, Type::TEXT_ARRAY)]).collect();
-        Ok(!self.pool.ask(sql, &values).await?.is_empty())
+        Ok(!self.pool.change(sql, &values).await?.is_empty())
     }
 
     async fn remove_webhook(&self, owner: &str, id: &str) -> Result<bool, StoreError> {
         let Some(of) = of_owner(owner, id) else { return Ok(false) };
-        let is_gone = !self.pool.ask("DELETE FROM webhooks WHERE owner = $1 AND id = $2 RETURNING 1", &of).await?.is_empty();
+        let is_gone = !self.pool.change("DELETE FROM webhooks WHERE owner = $1 AND id = $2 RETURNING 1", &of).await?.is_empty();
         if is_gone {
             // Nobody is given them any more; what an append adds at this very moment is swept later.
-            self.pool.ask("DELETE FROM webhook_deliveries WHERE webhook_id = $2", &of).await?;
+            self.pool.change("DELETE FROM webhook_deliveries WHERE webhook_id = $2", &of).await?;
         }
         Ok(is_gone)
     }
@@ -137,7 +137,7 @@ impl Outbox for PostgresStore {
             value(int(asked.each as u64), Type::INT8),
             value(asked.lease.as_secs_f64(), Type::FLOAT8),
         ];
-        self.all(CLAIM, &values, claimed).await
+        read_all(&self.pool.change(CLAIM, &values).await?, claimed)
     }
 
     async fn settle_delivery(&self, claimed: &Claimed, came: &Settled) -> Result<(), StoreError> {
@@ -162,7 +162,7 @@ impl Outbox for PostgresStore {
         };
         let of = "webhook_id = $1 AND debate_id = $3 AND seq = $4 AND state = 'waiting'";
         let sql = format!("UPDATE webhook_deliveries SET {of_delivery} AND {of} RETURNING 1");
-        if self.pool.ask(&sql, &values).await?.is_empty() {
+        if self.pool.change(&sql, &values).await?.is_empty() {
             return Ok(());
         }
         let of_webhook: &[&str] = match came {
@@ -174,7 +174,7 @@ impl Outbox for PostgresStore {
             ],
         };
         for sql in of_webhook {
-            self.pool.ask(sql, &values).await?;
+            self.pool.change(sql, &values).await?;
         }
         Ok(())
     }
@@ -187,16 +187,20 @@ impl Outbox for PostgresStore {
     async fn sweep_deliveries(&self, older: Duration) -> Result<(), StoreError> {
         let sql = "DELETE FROM webhook_deliveries WHERE (state <> 'waiting' AND settled_at <= now() - make_interval(secs => $1))
             OR NOT EXISTS (SELECT FROM webhooks WHERE webhooks.id = webhook_id)";
-        self.pool.ask(sql, &[value(older.as_secs_f64(), Type::FLOAT8)]).await.map(drop)
+        self.pool.change(sql, &[value(older.as_secs_f64(), Type::FLOAT8)]).await.map(drop)
     }
 }
 
 impl PostgresStore {
     /// Asks and reads every row of the answer.
     async fn all<T>(&self, sql: &str, values: &[Value<'_>], read: impl Fn(&Row) -> Result<T, Bad>) -> Result<Vec<T>, StoreError> {
-        let failed = |why| StoreError::Failed(format!("reading the outbox: {why}"));
-        self.pool.ask(sql, values).await?.iter().map(|row| read(row).map_err(failed)).collect()
+        read_all(&self.pool.ask(sql, values).await?, read)
     }
+}
+
+fn read_all<T>(rows: &[Row], read: impl Fn(&Row) -> Result<T, Bad>) -> Result<Vec<T>, StoreError> {
+    let failed = |why| StoreError::Failed(format!("reading the outbox: {why}"));
+    rows.iter().map(|row| read(row).map_err(failed)).collect()
 }
 
 /// Owner and webhook as values; nothing where the text is no id, so that there is no such webhook.

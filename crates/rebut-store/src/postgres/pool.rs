@@ -1,63 +1,97 @@
-//! Reading beside the writer: a few connections, each lent for one question and made anew when it broke.
+//! Beside the writer: a few connections, each lent for one question or one small change, and made anew when
+//! it broke.
 
-use super::{address::Address, trouble};
+use super::{
+    address::Address,
+    link::{Link, Unanswered},
+    trouble,
+};
 use rebut_engine::store::StoreError;
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout,
+};
 use tokio_postgres::{
-    Client, Row,
+    Row,
     types::{ToSql, Type},
 };
 
 /// Questions at once; more would only wait for the same server.
 const AT_ONCE: usize = 4;
 
-/// Longest time to wait for an answer. The server gives up before that; this is for one that is silent.
-pub(super) const LONGEST: Duration = Duration::from_secs(60);
+/// Longest time to wait for one's turn. Where the server hangs, whoever asks next is told rather than kept.
+const TURN_WITHIN: Duration = Duration::from_secs(10);
+
+const ASKING: &str = "asking the database";
 
 /// The value of a parameter, and its type in SQL.
 pub(super) type Value<'a> = (Box<dyn ToSql + Sync + Send + 'a>, Type);
 
-/// The connections that read.
+/// A few connections, each lent to one caller at a time.
 pub(super) struct Pool {
     address: Arc<Address>,
-    idle: Mutex<Vec<Client>>,
+    answer_within: Duration,
+    unanswered: Arc<Unanswered>,
+    idle: Mutex<Vec<Link>>,
     free: Semaphore,
 }
 
 impl Pool {
     /// Opens nothing yet.
-    pub(super) fn new(address: Arc<Address>) -> Self {
-        Self { address, idle: Mutex::new(Vec::new()), free: Semaphore::new(AT_ONCE) }
+    pub(super) fn new(address: Arc<Address>, answer_within: Duration, unanswered: Arc<Unanswered>) -> Self {
+        Self { address, answer_within, unanswered, idle: Mutex::new(Vec::new()), free: Semaphore::new(AT_ONCE) }
     }
 
-    /// Asks one question.
+    /// Asks one question, which changes nothing.
     pub(super) async fn ask(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
-        let doing = "asking the database";
-        let _turn = self.free.acquire().await.map_err(|error| StoreError::Failed(format!("{doing}: {error}")))?;
-        let client = match self.living() {
-            Some(client) => client,
-            None => self.address.connect().await?,
-        };
+        let (_turn, link) = self.lend().await?;
         // Whoever stops waiting here drops the connection with the question.
-        let Ok(answer) = timeout(LONGEST, client.query_typed(sql, &borrowed(values))).await else { return Err(trouble::silent(doing)) };
-        if !client.is_closed() {
-            self.idle().push(client);
+        let answer = timeout(self.answer_within, link.query_typed(sql, &borrowed(values))).await.map_err(|_| trouble::silent(ASKING))?;
+        self.give_back(link);
+        answer.map_err(|error| trouble::of(ASKING, &error))
+    }
+
+    /// Makes one change, unless an earlier one still waits for its answer.
+    pub(super) async fn change(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
+        let (_turn, link) = self.lend().await?;
+        timeout(self.answer_within, self.unanswered.check(&link)).await.map_err(|_| trouble::silent(ASKING))??;
+        let answer = timeout(self.answer_within, link.query_typed(sql, &borrowed(values))).await;
+        let Ok(answer) = answer else {
+            self.unanswered.leave(link);
+            return Err(trouble::silent("changing the database"));
+        };
+        self.give_back(link);
+        answer.map_err(|error| trouble::of("changing the database", &error))
+    }
+
+    async fn lend(&self) -> Result<(SemaphorePermit<'_>, Link), StoreError> {
+        let turn = timeout(TURN_WITHIN, self.free.acquire()).await.map_err(|_| trouble::silent(ASKING))?;
+        let turn = turn.map_err(|error| StoreError::Failed(format!("{ASKING}: {error}")))?;
+        let link = match self.living() {
+            Some(link) => link,
+            None => self.address.reconnect().await?,
+        };
+        Ok((turn, link))
+    }
+
+    fn give_back(&self, link: Link) {
+        if !link.is_closed() {
+            self.idle().push(link);
         }
-        answer.map_err(|error| trouble::of(doing, &error))
     }
 
     /// One that is not known to be broken.
-    fn living(&self) -> Option<Client> {
+    fn living(&self) -> Option<Link> {
         let mut idle = self.idle();
-        idle.retain(|client| !client.is_closed());
+        idle.retain(|link| !link.is_closed());
         idle.pop()
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Client>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Link>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -77,7 +77,8 @@ pub(super) fn record(debate: DebateId, row: &Row) -> Result<Record, Bad> {
 /// The question for some records and the end of the journal, in one statement: both are of one moment. Where nothing is picked, the row of
 /// the end is there all the same, and has no record.
 pub(super) fn pick(debate: DebateId, pick: &Pick) -> Question<'_> {
-    let sql = "SELECT picked.*, head.seq, head.ts, head.hash FROM (SELECT seq, ts, hash FROM events WHERE debate_id = $1 ORDER BY seq DESC LIMIT 1) head
+    let sql = "SELECT picked.*, head.seq, head.ts, head.hash FROM schema_version
+        LEFT JOIN (SELECT seq, ts, hash FROM events WHERE debate_id = $1 ORDER BY seq DESC LIMIT 1) head ON true
         LEFT JOIN (SELECT seq, ts, type, round, phase, agent, data, salt, digest, prev, hash
             FROM events WHERE debate_id = $1 AND seq > $2";
     let values = vec![value(super::script::uuid(debate), Type::UUID), value(int(pick.after), Type::INT8)];
@@ -90,9 +91,13 @@ pub(super) fn pick(debate: DebateId, pick: &Pick) -> Question<'_> {
     question
 }
 
-/// The end of the journal, which each row of [`pick`] has.
-pub(super) fn head(row: &Row) -> Result<Head, Bad> {
-    Ok(Head { seq: count(row, 11)?, ts: get::<&str>(row, 12)?.into(), hash: hash(row, 13)? })
+/// The end of the journal, which each row of [`pick`] has where there is one. A database without any row
+/// is not complete.
+pub(super) fn head(row: &Row) -> Result<Option<Head>, Bad> {
+    if get::<Option<i64>>(row, 11)?.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(Head { seq: count(row, 11)?, ts: get::<&str>(row, 12)?.into(), hash: hash(row, 13)? }))
 }
 
 /// Whether a row of [`pick`] has a record.

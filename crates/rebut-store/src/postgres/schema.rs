@@ -17,7 +17,7 @@ const CHANGING: i32 = -1;
 /// Brings the database to today's schema, or refuses it.
 pub(super) async fn prepare(client: &Client, shown: &str) -> Result<(), StoreError> {
     let no_place = |why: String| StoreError::NoPlace { path: shown.to_owned(), why };
-    let failed = |error: Error| match trouble::of("preparing the database", &error) {
+    let failed = |error: Error| match trouble::at_first("preparing the database", &error) {
         StoreError::Failed(_) => no_place(trouble::words(&error)),
         away => away,
     };

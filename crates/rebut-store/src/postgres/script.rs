@@ -52,7 +52,7 @@ pub(super) fn script<'a>(works: &[&'a Work], node: &Node) -> Vec<Statement<'a>> 
 fn write<'a>(script: &mut Vec<Statement<'a>>, appends: Vec<&'a Append>, node: &Node) {
     let records: Vec<&Record> = appends.iter().flat_map(|append| &append.records).collect();
     let checkpoints: Vec<(DebateId, &Checkpoint)> =
-        appends.iter().filter_map(|append| Some((append.debate, append.checkpoint.as_ref()?))).collect();
+        appends.iter().flat_map(|append| append.checkpoints.iter().map(|checkpoint| (append.debate, checkpoint))).collect();
     // No statement can write one row twice: the last word counts.
     let sessions: BTreeMap<DebateId, &Session> =
         appends.iter().filter_map(|append| append.session.as_deref()).map(|session| (session.id, session)).collect();

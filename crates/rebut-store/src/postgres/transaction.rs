@@ -4,6 +4,7 @@ use super::{
     LOCKS, Node,
     deciding::{Claimed, Fact, Facts},
     leases::counts,
+    link::Link,
     pool::{borrowed, value},
     rows,
     script::{Statement, script, uuid},
@@ -12,7 +13,7 @@ use crate::ledger::Work;
 use rebut_engine::{DebateId, store::StoreError};
 use std::{future::poll_fn, pin::Pin, task::Poll};
 use tokio_postgres::{
-    Client, Error, Row,
+    Error, Row,
     types::{ToSql, Type},
 };
 
@@ -20,7 +21,7 @@ use tokio_postgres::{
 const STRIPES: u32 = 1024;
 
 /// Does all works that may be done, and says which. An error means that nothing was written, or that nobody knows.
-pub(super) async fn transact(client: &Client, node: &Node, works: &[Work]) -> Result<Vec<Result<(), StoreError>>, Error> {
+pub(super) async fn transact(client: &Link, node: &Node, works: &[Work]) -> Result<Vec<Result<(), StoreError>>, Refusal> {
     let debates: Vec<DebateId> = works.iter().map(debate_of).collect();
     let locks = [value(LOCKS, Type::INT4), value(stripes(&debates), Type::INT4_ARRAY)];
     let locks = borrowed(&locks);
@@ -32,12 +33,36 @@ pub(super) async fn transact(client: &Client, node: &Node, works: &[Work]) -> Re
     );
     begun?;
     locked?;
-    let found = found?.iter().map(read_fact).collect::<Result<Vec<_>, _>>()?;
+    let found = found?;
+    if let Some(row) = found.first()
+        && !row.try_get::<_, bool>(7)?
+    {
+        return Err(Refusal::Incomplete);
+    }
+    let found = found.iter().map(read_fact).collect::<Result<Vec<_>, _>>()?;
     let results = Facts::new(found).decide(works, node.id);
     let allowed: Vec<&Work> = works.iter().zip(&results).filter(|(_, result)| result.is_ok()).map(|(work, _)| work).collect();
     // Every commit before this one was waited for, so that one of nothing has nothing to wait for.
     run(client, &script(&allowed, node)).await?;
     Ok(results)
+}
+
+/// The message for [`Refusal::Incomplete`].
+pub(super) const INCOMPLETE: &str = "its tables are not complete: a backup is being restored";
+
+/// Why a transaction was not made.
+pub(super) enum Refusal {
+    /// The server refused it, or cannot be reached.
+    Answered(Error),
+    /// The tables are there, and what we keep in every database of ours is not: a backup is being restored.
+    /// What seems to be missing may be about to come, and must not be written twice.
+    Incomplete,
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self::Answered(error)
+    }
 }
 
 /// In order, so that two batches never wait for each other.
@@ -62,13 +87,13 @@ fn debate_of(work: &Work) -> DebateId {
 }
 
 /// A statement of its own, after the locks: only that sees what the ones before us wrote.
-async fn look(client: &Client, node: &Node, debates: &[DebateId]) -> Result<Vec<Row>, Error> {
+async fn look(client: &Link, node: &Node, debates: &[DebateId]) -> Result<Vec<Row>, Error> {
     let sql = format!(
         "SELECT id, coalesce(last.seq, 0), last.hash,
             EXISTS (SELECT FROM debate_sessions WHERE debate_sessions.id = looked.id)
                 OR EXISTS (SELECT FROM checkpoints WHERE checkpoints.debate_id = looked.id)
                 OR EXISTS (SELECT FROM debate_turns WHERE session_id = looked.id),
-            node, holder, {}
+            node, holder, {}, EXISTS (SELECT FROM schema_version)
         FROM (SELECT DISTINCT unnest($1) AS id) AS looked LEFT JOIN claims ON claims.debate_id = looked.id
             LEFT JOIN LATERAL (SELECT seq, hash FROM events WHERE events.debate_id = looked.id ORDER BY seq DESC LIMIT 1) AS last ON true",
         counts(2, 3)
@@ -93,7 +118,7 @@ const COMMIT: &str = "SET LOCAL statement_timeout = 0; COMMIT";
 
 /// Sends all statements and the commit at once, in order. After one that fails the server refuses the rest,
 /// the commit too.
-async fn run(client: &Client, script: &[Statement<'_>]) -> Result<(), Error> {
+async fn run(client: &Link, script: &[Statement<'_>]) -> Result<(), Error> {
     type Doing<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
     let values: Vec<Vec<(&(dyn ToSql + Sync), Type)>> = script.iter().map(|statement| borrowed(&statement.values)).collect();
     let mut doing: Vec<Doing<'_>> = Vec::with_capacity(script.len() + 1);

@@ -32,7 +32,7 @@ impl Visits for PostgresStore {
             value(now, Type::INT8),
             value(int(most.saturating_sub(1) as u64), Type::INT8),
         ];
-        self.pool.ask(OPEN, &values).await.map(drop)
+        self.pool.change(OPEN, &values).await.map(drop)
     }
 
     async fn visit(&self, id: &str) -> Result<Option<Visit>, StoreError> {
@@ -43,7 +43,7 @@ impl Visits for PostgresStore {
     }
 
     async fn close_visit(&self, id: &str) -> Result<(), StoreError> {
-        self.pool.ask("DELETE FROM visits WHERE id = $1", &[value(id, Type::TEXT)]).await.map(drop)
+        self.pool.change("DELETE FROM visits WHERE id = $1", &[value(id, Type::TEXT)]).await.map(drop)
     }
 }
 

@@ -13,9 +13,11 @@ use rebut_testkit::{
     disk::{SmallDisk, has_own_mounts, make_read_only},
 };
 use std::{
-    env, fs,
+    env,
+    fs::{self, File},
     path::{Path, PathBuf},
     process::Command,
+    time::{Duration, Instant},
 };
 
 /// The next append of a debate that is run here.
@@ -28,7 +30,9 @@ fn next(debate: DebateId, written: &[Record], round: usize) -> Append {
 
 /// Waits until the store says of itself that it can be written; nobody writes anything meanwhile.
 async fn until_writable(store: &SqliteStore) {
-    while store.check_writable().await.is_err() {
+    let hang_guard = Instant::now();
+    while let Err(error) = store.check_writable().await {
+        assert!(hang_guard.elapsed() < Duration::from_secs(30), "it never works again: {error}");
         tokio::task::yield_now().await;
     }
 }
@@ -202,41 +206,77 @@ async fn what_lies_on_a_medium_without_changes_can_be_read() {
 
 const DATABASE: &str = "REBUT_TEST_FAILING_DATABASE";
 
+/// A library whose syncs fail while a file is there: always if that is empty, otherwise as often as it has
+/// bytes. While another is there, a quota is used up.
+const FAILING: &str = r#"
+    #include <errno.h>
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <sys/stat.h>
+    #include <sys/syscall.h>
+    #include <unistd.h>
+    static int fails(void) {
+        const char *f = getenv("REBUT_TEST_FAILS");
+        struct stat s;
+        if (!f || stat(f, &s) != 0) return 0;
+        if (s.st_size == 1) return unlink(f) == 0;
+        return s.st_size == 0 || truncate(f, s.st_size - 1) == 0;
+    }
+    int fsync(int fd) { if (fails()) { errno = EIO; return -1; } return syscall(SYS_fsync, fd); }
+    int fdatasync(int fd) { if (fails()) { errno = EIO; return -1; } return syscall(SYS_fdatasync, fd); }
+    static int is_over_quota(void) {
+        char name[4096];
+        const char *f = getenv("REBUT_TEST_FAILS");
+        return f && snprintf(name, sizeof name, "%s.quota", f) > 0 && access(name, F_OK) == 0;
+    }
+    ssize_t pwrite64(int fd, const void *from, size_t count, off_t at) {
+        if (is_over_quota()) { errno = EDQUOT; return -1; }
+        return syscall(SYS_pwrite64, fd, from, count, at);
+    }
+    ssize_t pwrite(int fd, const void *from, size_t count, off_t at) { return pwrite64(fd, from, count, at); }
+"#;
+
+/// Runs one of the children below on a disk that fails when it says so.
+fn run_on_failing_disk(child: &str) {
+    let (folder, path) = database();
+    let source = folder.path().join("failing.c");
+    let library = folder.path().join("failing.so");
+    fs::write(&source, FAILING).expect("a file");
+    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status().expect("a C compiler");
+    assert!(compiled.success());
+    let mut command = Command::new(env::current_exe().expect("this test"));
+    command.args(["--exact", child, "--nocapture"]);
+    command.env(DATABASE, &path).env("LD_PRELOAD", &library).env("REBUT_TEST_FAILS", folder.path().join("fails"));
+    let output = command.output().expect("a child");
+    assert!(output.status.success(), "{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+}
+
+/// The database of a child, and the file that makes its disk fail.
+fn in_child() -> Option<(PathBuf, PathBuf)> {
+    let (Ok(path), Ok(switch)) = (env::var(DATABASE), env::var("REBUT_TEST_FAILS")) else { return None };
+    Some((path.into(), switch.into()))
+}
+
 /// A sync that fails leaves open what is on the disk: whoever wrote is told that nobody knows, everything
 /// is read anew, and it goes on.
 #[test]
 fn after_a_sync_that_failed_the_log_is_read_anew() {
-    let (folder, path) = database();
-    let source = folder.path().join("failing.c");
-    let library = folder.path().join("failing.so");
-    let code = r#"
-        #include <errno.h>
-        #include <stdlib.h>
-        #include <sys/syscall.h>
-        #include <unistd.h>
-        static int fails(void) { const char *f = getenv("REBUT_TEST_FAILS"); return f && access(f, F_OK) == 0; }
-        int fsync(int fd) { if (fails()) { errno = EIO; return -1; } return syscall(SYS_fsync, fd); }
-        int fdatasync(int fd) { if (fails()) { errno = EIO; return -1; } return syscall(SYS_fdatasync, fd); }
-    "#;
-    fs::write(&source, code).expect("a file");
-    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status().expect("a C compiler");
-    assert!(compiled.success());
-    let mut child = Command::new(env::current_exe().expect("this test"));
-    child.args(["--exact", "disk::child_whose_disk_fails", "--nocapture"]);
-    child.env(DATABASE, &path).env("LD_PRELOAD", &library).env("REBUT_TEST_FAILS", folder.path().join("fails"));
-    let output = child.output().expect("a child");
-    assert!(output.status.success(), "{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    run_on_failing_disk("disk::child_whose_disk_fails");
 }
 
-/// Not a test by itself: what the child above does.
+/// Not a test by itself: what the child above does. Half of the time somebody watches for changes by
+/// others, as every server does.
 #[tokio::test]
 async fn child_whose_disk_fails() {
-    let (Ok(path), Ok(switch)) = (env::var(DATABASE), env::var("REBUT_TEST_FAILS")) else { return };
-    let path = PathBuf::from(path);
+    let Some((path, switch)) = in_child() else { return };
     let store = open(&path);
     let debate = DebateId::new();
     let mut written = Vec::new();
     for round in 0..6 {
+        if round == 3 {
+            // What it tells is not of interest: a commit of ours of which nobody knew may count as another's.
+            drop(tokio::time::timeout(Duration::ZERO, store.changed_elsewhere()).await);
+        }
         for round in [1, 0] {
             let append = next(debate, &written, if written.is_empty() { 0 } else { 1 + round });
             written.extend(append.records.clone());
@@ -261,4 +301,67 @@ async fn child_whose_disk_fails() {
     }
     drop(store);
     assert_eq!(journal(&open(&path), debate).await, written);
+}
+
+/// However many syncs fail one after the other, also those of attempts to go on: it works again, and what
+/// an attempt that failed took away is not missed.
+#[test]
+fn it_works_again_wherever_the_disk_begins_to_work() {
+    run_on_failing_disk("disk::child_whose_disk_fails_for_a_while");
+}
+
+/// Not a test by itself: what the child above does.
+#[tokio::test]
+async fn child_whose_disk_fails_for_a_while() {
+    let Some((path, switch)) = in_child() else { return };
+    let store = open(&path);
+    let debate = DebateId::new();
+    let mut written = Vec::new();
+    for times in 1..=8 {
+        fs::write(&switch, vec![0; times]).expect("the switch");
+        let append = Append { durability: Durability::Power, ..next(debate, &written, usize::from(times > 1)) };
+        // Whether it happened is known only afterwards, as for whoever runs a debate.
+        let answer = store.append(append.clone()).await;
+        assert!(answer.as_ref().is_err_and(StoreError::is_passing), "{times}: {answer:?}");
+        until_writable(&store).await;
+        match store.append(append.clone()).await {
+            Ok(()) | Err(StoreError::Conflict { .. }) => written.extend(append.records),
+            Err(error) => panic!("{times}: {error}"),
+        }
+        assert_eq!(journal(&store, debate).await, written, "{times}");
+    }
+}
+
+/// A quota that is used up is a disk that is full: nothing of what was asked for happened.
+#[test]
+fn a_quota_that_is_used_up_refuses_and_is_waited_for() {
+    run_on_failing_disk("disk::child_over_quota");
+}
+
+/// Not a test by itself: what the child above does.
+#[tokio::test]
+async fn child_over_quota() {
+    let Some((path, switch)) = in_child() else { return };
+    let quota = PathBuf::from(format!("{}.quota", switch.display()));
+    let store = open(&path);
+    let (debate, other) = (DebateId::new(), DebateId::new());
+    let mut written = Vec::new();
+    for round in 0..4 {
+        if round == 2 {
+            // Until now nobody has read before the disk was full: whoever does then finds the files closed.
+            drop(tokio::time::timeout(Duration::ZERO, store.changed_elsewhere()).await);
+        }
+        let append = next(debate, &written, round);
+        written.extend(append.records.clone());
+        store.append(append).await.expect("there is room");
+        File::create_new(&quota).expect("the switch");
+        for refused in [store.append(next(debate, &written, 1 + round)).await, store.append(next(other, &[], 0)).await] {
+            assert!(matches!(refused, Err(StoreError::Unwritable(_))), "round {round}: {refused:?}");
+        }
+        assert!(store.check_writable().await.is_err(), "round {round}");
+        assert_eq!(journal(&store, debate).await, written, "round {round}: what was acknowledged can be read");
+        fs::remove_file(&quota).expect("the switch");
+        until_writable(&store).await;
+        assert_eq!(journal(&store, other).await, [], "round {round}: nothing is left of a start that was refused");
+    }
 }

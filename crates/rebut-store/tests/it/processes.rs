@@ -1,11 +1,13 @@
 //! Two stores on one file, as two processes would have it.
 
-use crate::{ask, database, journal, open};
+use crate::{ask, database, journal, open, refuse_commits_of_others};
 use rebut_engine::{
     DebateId,
     store::{Append, Changed, Claim, Store, StoreError},
 };
+use rebut_store::SqliteStore;
 use rebut_testkit::conformance::{append_of, behind, conflict, more_records};
+use rusqlite::backup::Progress;
 use std::{fs, time::Duration};
 
 #[tokio::test]
@@ -93,4 +95,52 @@ async fn changes_by_others_are_reported_and_ours_are_not() {
     two.append(first(both)).await.expect("append");
     assert_eq!(one.changed_elsewhere().await, Ok(Changed::These(vec![both])));
     assert_eq!(two.changed_elsewhere().await, Ok(Changed::These(vec![ours])), "and the other way round");
+}
+
+/// The numbers of a commit that fails are given to whoever commits next.
+#[tokio::test]
+async fn what_another_appends_after_our_commit_failed_is_not_taken_for_ours() {
+    let (_folder, path) = database();
+    let (allowed, doomed) = (DebateId::new(), DebateId::new());
+    drop(open(&path));
+    refuse_commits_of_others(&path, allowed);
+    let (one, two) = (open(&path), open(&path));
+    let first = |debate| append_of(debate, &more_records(debate, &[], 2, "text"));
+    let refused = one.append(first(doomed)).await;
+    assert!(matches!(&refused, Err(StoreError::Failed(why)) if why.contains("FOREIGN KEY")), "{refused:?}");
+    two.append(first(allowed)).await.expect("append");
+    assert_eq!(heard(&one).await, Changed::These(vec![allowed]));
+}
+
+/// A backup that is put back with `sqlite3 FILE .restore` is written into the file that everybody has open.
+#[tokio::test]
+async fn a_file_that_was_restored_in_place_is_noticed_and_so_is_what_others_append_then() {
+    // Nothing follows before somebody looks, or so much that the numbers are beyond those of before.
+    for more in [0, 20] {
+        let (folder, path) = database();
+        let (one, two) = (open(&path), open(&path));
+        let (kept, lost) = (DebateId::new(), DebateId::new());
+        let before = more_records(kept, &[], 3, "text");
+        one.append(append_of(kept, &before)).await.expect("append");
+        let backup = folder.path().join("backup.db");
+        let mut connection = rusqlite::Connection::open(&path).expect("opens");
+        connection.backup("main", &backup, None::<fn(Progress)>).expect("a backup");
+        two.append(append_of(lost, &more_records(lost, &[], 5, "text"))).await.expect("append");
+        assert_eq!(heard(&one).await, Changed::These(vec![lost]));
+        one.append(append_of(kept, &more_records(kept, &before, 2, "lost"))).await.expect("append");
+        connection.restore("main", &backup, None::<fn(Progress)>).expect("it is put back");
+        if more > 0 {
+            two.append(append_of(lost, &more_records(lost, &[], more, "text"))).await.expect("append");
+        }
+        assert_eq!(heard(&one).await, Changed::Anything, "{more} more");
+        two.append(append_of(kept, &more_records(kept, &before, 1, "a cancel"))).await.expect("append");
+        let changed = heard(&one).await;
+        assert!(matches!(&changed, Changed::These(debates) if debates.contains(&kept)), "{more} more: {changed:?}");
+    }
+}
+
+/// What is heard of others, who have certainly done something.
+async fn heard(store: &SqliteStore) -> Changed {
+    let hang_guard = Duration::from_secs(30);
+    tokio::time::timeout(hang_guard, store.changed_elsewhere()).await.expect("something is heard").expect("it listens")
 }

@@ -1,7 +1,7 @@
 //! Writing: what is derived lands with the journal, one bad append fails alone, a failed commit stops everything, and
 //! removed text is gone from the file.
 
-use crate::{ask, database, journal, open};
+use crate::{ask, database, journal, open, refuse_commits_of_others};
 use rebut_engine::{
     DebateId,
     facts::{CodeMetrics, CodeRecorded},
@@ -101,15 +101,8 @@ async fn a_bad_append_fails_alone() {
 async fn a_commit_that_fails_fails_alone() {
     let (_folder, path) = database();
     let store = Arc::new(open(&path));
-    // A rule that is only looked at by the commit: the one way to make a real commit fail at will.
     let (healthy, doomed) = (DebateId::new(), DebateId::new());
-    let rule = ", FOREIGN KEY (debate_id) REFERENCES allowed (id) DEFERRABLE INITIALLY DEFERRED)";
-    let sabotage = format!(
-        "CREATE TABLE allowed (id PRIMARY KEY); INSERT INTO allowed VALUES (x'{}'); PRAGMA writable_schema = ON;
-        UPDATE sqlite_schema SET sql = rtrim(sql, ') ' || char(10)) || ')' || '{rule}' WHERE name = 'events'; PRAGMA schema_version = 1000",
-        healthy.to_string().replace('-', "")
-    );
-    rusqlite::Connection::open(&path).expect("opens").execute_batch(&sabotage).expect("sabotage");
+    refuse_commits_of_others(&path, healthy);
     let records = more_records(healthy, &[], 1, "fine");
     store.append(append_of(healthy, &records)).await.expect("append");
     let both = [

@@ -157,17 +157,12 @@ impl Folder {
     /// A regular file below this folder, to read. A pipe or a device is refused before anybody waits for it.
     pub fn open(&self, rest: &Path) -> io::Result<File> {
         let (folder, name) = self.parent_of(rest)?;
-        let file = system::read_at(&folder.dir, &name).map_err(|error| folder.explained(&name, error))?;
-        match file.metadata()? {
-            found if found.is_file() => Ok(file),
-            found if found.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")),
-            _ => Err(io::Error::other("it is no regular file")),
-        }
+        regular(system::read_at(&folder.dir, &name).map_err(|error| folder.explained(&name, error))?)
     }
 
-    /// A file in this folder to add to or to lock, made if it is not there; never through a link.
+    /// A regular file in this folder to add to or to lock, made if it is not there; never through a link.
     pub fn open_or_new(&self, name: &OsStr) -> io::Result<File> {
-        system::append_at(&self.dir, name).map_err(|error| self.explained(name, error))
+        regular(system::append_at(&self.dir, name).map_err(|error| self.explained(name, error))?)
     }
 
     /// A new file in this folder: one that is there already, a link too, is an error.
@@ -203,6 +198,18 @@ impl Folder {
     }
 }
 
+/// A file that was opened, unless it is a folder, a pipe or a device.
+fn regular(file: File) -> io::Result<File> {
+    match file.metadata()? {
+        found if found.is_file() => Ok(file),
+        found if found.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")),
+        _ => Err(io::Error::other(NOT_REGULAR)),
+    }
+}
+
+/// What is said of a pipe or a device.
+const NOT_REGULAR: &str = "it is no regular file";
+
 /// Makes a folder and what is missing above it, so that a power cut leaves none of them out.
 fn make_folders(path: &Path, folders: &mut std::fs::DirBuilder) -> io::Result<()> {
     let missing: Vec<&Path> = path.ancestors().take_while(|dir| !dir.as_os_str().is_empty() && !dir.exists()).collect();
@@ -222,13 +229,30 @@ pub struct Typed {
     anchor: Option<PathBuf>,
     /// The path from there on, or all of it.
     rest: PathBuf,
+    /// The folder that it was typed in.
+    typed_in: PathBuf,
 }
 
 impl Typed {
     /// Where a typed path leads, and from where on links are not followed.
     pub fn new(path: &Path) -> io::Result<Self> {
+        Self::typed_in(&std::env::current_dir()?, path)
+    }
+
+    /// The same for a path that was typed in another folder than the current one. Either may be a project:
+    /// links of both are not followed.
+    pub fn typed_in(dir: &Path, path: &Path) -> io::Result<Self> {
         let here = std::env::current_dir()?;
-        Ok(Self::from(&here, path))
+        let there = Self::from(dir, path);
+        if here == dir {
+            return Ok(there);
+        }
+        let seen = Self { typed_in: dir.to_owned(), ..Self::from(&here, &there.whole()) };
+        Ok(match (&there.anchor, &seen.anchor) {
+            (Some(one), Some(other)) if one.starts_with(other) => seen,
+            (Some(_), _) => there,
+            (None, _) => seen,
+        })
     }
 
     fn from(here: &Path, path: &Path) -> Self {
@@ -241,9 +265,10 @@ impl Typed {
             (Some(shared), Some(repository)) if repository.starts_with(shared) => Some(shared),
             (shared, repository) => repository.or(shared),
         };
+        let typed_in = here.to_owned();
         match anchor.and_then(|anchor| Some((anchor, whole.strip_prefix(anchor).ok()?))) {
-            Some((anchor, rest)) => Self { anchor: Some(anchor.to_owned()), rest: rest.to_owned() },
-            None => Self { anchor: None, rest: whole },
+            Some((anchor, rest)) => Self { anchor: Some(anchor.to_owned()), rest: rest.to_owned(), typed_in },
+            None => Self { anchor: None, rest: whole, typed_in },
         }
     }
 
@@ -265,7 +290,8 @@ impl Typed {
     /// of a folder in the user's `home` that the current folder is in too.
     pub fn is_in_project(&self, home: Option<&Path>) -> io::Result<bool> {
         let (here, whole) = (std::env::current_dir()?, without_links(&self.whole()));
-        let is_shared = |home: &Path| common(&here, &whole).is_some_and(|shared| shared.starts_with(home) && shared != home);
+        let shares = |dir: &Path, home: &Path| common(dir, &whole).is_some_and(|shared| shared.starts_with(home) && shared != home);
+        let is_shared = |home: &Path| shares(&here, home) || shares(&self.typed_in, home);
         Ok(self.anchor.is_some() || home.is_some_and(is_shared))
     }
 
@@ -275,6 +301,14 @@ impl Typed {
             Some(anchor) => Folder::own(anchor)?.open(&self.rest),
             None => File::open(&self.rest),
         }
+    }
+
+    /// The same for a regular file only, wherever it is: nobody waits for a pipe.
+    pub fn open_regular(&self) -> io::Result<File> {
+        if self.anchor.is_none() && !self.rest.metadata()?.is_file() {
+            return Err(io::Error::other(NOT_REGULAR));
+        }
+        self.open()
     }
 
     /// Refuses a path with a link in it that nobody but the folder's author chose. What is not there yet is fine.
@@ -296,7 +330,7 @@ impl Typed {
         self.check()?;
         let Some(anchor) = &self.anchor else { return Ok(()) };
         match anchor.join(&self.rest).symlink_metadata() {
-            Ok(found) if !found.is_file() && !found.is_dir() => Err(io::Error::new(PLANTED, "it is no regular file")),
+            Ok(found) if !found.is_file() && !found.is_dir() => Err(io::Error::new(PLANTED, NOT_REGULAR)),
             _ => Ok(()),
         }
     }

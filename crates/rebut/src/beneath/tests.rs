@@ -127,3 +127,34 @@ fn a_pipe_is_not_waited_for() {
     let error = Typed::from(&clone, Path::new("pipe")).open().expect_err("no file").to_string();
     assert!(error.contains("no regular file"), "{error}");
 }
+
+#[test]
+fn what_was_typed_in_another_folder_is_meant_from_there() {
+    let dir = stage();
+    let root = dir.path().canonicalize().expect("a folder");
+    fs::remove_dir(root.join("clone/.git")).expect("an unpacked archive has none");
+    let (clone, sub) = (root.join("clone"), root.join("clone/sub"));
+    // In which folder, what was typed, whether that is in a project.
+    let rows = [(&clone, "file", true), (&clone, "sub/fine", true), (&sub, "../folder/key", true), (&sub, "fine", true)];
+    for (from, typed, in_project) in rows {
+        let found = Typed::typed_in(from, Path::new(typed)).expect("a path");
+        assert_eq!(found.is_in_project(None).expect("known"), in_project, "{typed}");
+        assert_eq!(found.check().is_ok(), typed.contains("fine"), "{typed}");
+        assert_eq!(found.whole(), plain(&from.join(typed)), "{typed}");
+    }
+    let elsewhere = Typed::typed_in(&clone, &root.join("plain/mine")).expect("a path");
+    assert!(!elsewhere.is_in_project(None).expect("known") && elsewhere.check().is_ok(), "a link of the user's own");
+    // In the home, whatever shares a folder with the one it was typed in may have come with that.
+    let shared = Typed::typed_in(&sub, &root.join("clone/new")).expect("a path");
+    assert!(shared.is_in_project(Some(&root)).expect("known"));
+}
+
+#[test]
+fn a_pipe_is_neither_added_to_nor_locked() {
+    let dir = stage();
+    let clone = dir.path().join("clone");
+    let made = std::process::Command::new("mkfifo").arg(clone.join("pipe")).status().expect("mkfifo is there");
+    assert!(made.success());
+    let error = Folder::own(&clone).and_then(|clone| clone.open_or_new(OsStr::new("pipe"))).expect_err("no file").to_string();
+    assert!(error.contains("no regular file"), "{error}");
+}

@@ -34,11 +34,12 @@ pub use webhooks::*;
 
 use crate::{
     app::{environment, path_variable},
+    beneath,
     typed::Typed,
 };
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use rebut_engine::nearest::nearest;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Several agents answer blind, challenge each other and are counted; you get a decision with its reasons, or an honest "contested".
 #[derive(Parser, Debug)]
@@ -133,6 +134,14 @@ impl GlobalArgs {
             ..self
         }
     }
+
+    /// Where the path of one of them leads.
+    pub fn path(&self, path: &Path) -> std::io::Result<beneath::Typed> {
+        match &self.typed_in {
+            Some(dir) => beneath::Typed::typed_in(dir, path),
+            None => beneath::Typed::new(path),
+        }
+    }
 }
 
 /// Flags every command has.
@@ -165,6 +174,9 @@ pub struct GlobalArgs {
     /// Which of them were typed, of those that say where debates are.
     #[arg(skip)]
     pub typed: Typed,
+    /// The folder in which they were typed, where that is not the current one any more.
+    #[arg(skip)]
+    pub typed_in: Option<PathBuf>,
 }
 
 /// When to use colours.

@@ -1,6 +1,6 @@
 //! `audit verify` and `audit redact`.
 
-use super::keep::read_damaged;
+use super::keep::{Named, or_file, read_damaged};
 use crate::{
     app::App,
     cli::{AuditCommand, GlobalArgs, RedactArgs, VerifyArgs},
@@ -31,11 +31,14 @@ async fn verify(global: &GlobalArgs, args: VerifyArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     let trusted = app.place.as_ref().map(Place::trusted).transpose()?.unwrap_or_default();
     let mut audits = Vec::new();
-    match args.what.as_deref().map(|what| Ok::<_, CliError>((what, read_damaged(what)?))).transpose()? {
-        Some((_, Some((file, announced)))) => audits.push(audit::verify_file(&file, announced, &trusted)),
-        Some((what, None)) => {
+    match args.what.as_deref().map(Named::new) {
+        Some(Named::File(file)) => {
+            let (file, announced) = read_damaged(file)?;
+            audits.push(audit::verify_file(&file, announced, &trusted));
+        }
+        Some(Named::Debate(word)) => {
             let debates = Debates::open(&app).await?;
-            let id = debates.find(what).await?;
+            let id = debates.find(word).await.map_err(|error| or_file(error, word))?;
             audits.push(audited(&app, &debates, id, &trusted).await?);
         }
         None => {

@@ -201,7 +201,7 @@ impl Interrupts {
 #[cfg(target_os = "linux")]
 fn ignores_hangup() -> bool {
     const HANGUP: u64 = 1;
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default(); // tidy: the system's own
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     // Where nobody can tell, what was asked for at the start stays.
     ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_none_or(|mask| mask & HANGUP != 0)

@@ -14,7 +14,7 @@ use crate::{
     debates::Debates,
     error::CliError,
     git::branch,
-    output, panel,
+    output, panel, reading,
     typed::command,
 };
 use rebut_engine::{
@@ -39,19 +39,20 @@ use std::{
 /// `rebut replay`: the transcript on standard output, the verdict on standard error.
 pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
-    let (desk, id) = match read_journal(&args.what)? {
-        Some(file) => in_memory(&app, file).await?,
-        None => match Debates::open(&app).await? {
-            Debates::Here(desk) => {
-                let id = desk.find(&args.what).await?.id;
-                (desk, id)
+    let (desk, id) = match Named::new(&args.what) {
+        Named::File(file) => in_memory(&app, read_journal(file)?).await?,
+        Named::Debate(word) => {
+            let debates = Debates::open(&app).await?;
+            let id = debates.find(word).await.map_err(|error| or_file(error, word))?;
+            match debates {
+                Debates::Here(desk) => (desk, id),
+                there => {
+                    let journal = there.journal(id).await?;
+                    let unreadable = |error| CliError::failed(format!("the server sent no journal: {error}"));
+                    in_memory(&app, Portable::parse(&journal).map_err(unreadable)?).await?
+                }
             }
-            there => {
-                let journal = there.journal(there.find(&args.what).await?).await?;
-                let file = Portable::parse(&journal).map_err(|error| CliError::failed(format!("the server sent no journal: {error}")))?;
-                in_memory(&app, file).await?
-            }
-        },
+        }
     };
     let replayed = match desk.replay(id).await {
         Err(error @ DeskError::WrongState(_)) => return Err(not_replayed(error, &desk.view(id).await?)),
@@ -176,7 +177,7 @@ pub async fn export(global: &GlobalArgs, args: ExportArgs) -> Result<u8, CliErro
 pub async fn import(global: &GlobalArgs, args: ImportArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     let name = args.file.display().to_string();
-    let file = read_journal(&name)?.ok_or_else(|| CliError::usage(format!("there is no file {name}")))?;
+    let file = read_journal(&args.file)?;
     let mut trusted = app.place()?.trusted()?;
     for Checkpoint { key, .. } in &file.checkpoints {
         if trusted.contains(key) {
@@ -220,7 +221,11 @@ pub async fn rm(global: &GlobalArgs, args: RmArgs) -> Result<u8, CliError> {
         doomed.push(debates.find(id).await?);
     }
     if let Some(days) = args.older_than {
-        doomed.extend(ended_before(&debates, days).await?);
+        let now = match &debates {
+            Debates::Here(desk) => desk.now(),
+            Debates::There(_) => jiff::Timestamp::now(),
+        };
+        doomed.extend(ended_before(&debates, days, now).await?);
         if !doomed.is_empty() && !args.yes && !is_confirmed(global, doomed.len(), days)? {
             eprintln!("nothing was removed");
             return Ok(0);
@@ -239,12 +244,8 @@ pub async fn rm(global: &GlobalArgs, args: RmArgs) -> Result<u8, CliError> {
     Ok(0)
 }
 
-/// Every ended debate that began more than so many days ago.
-pub async fn ended_before(debates: &Debates, days: u32) -> Result<Vec<DebateId>, CliError> {
-    let now = match debates {
-        Debates::Here(desk) => desk.now(),
-        Debates::There(_) => jiff::Timestamp::now(),
-    };
+/// Every ended debate that began more than so many days before `now`.
+pub async fn ended_before(debates: &Debates, days: u32, now: jiff::Timestamp) -> Result<Vec<DebateId>, CliError> {
     let limit = now - jiff::SignedDuration::from_hours(24 * i64::from(days));
     let limit = format!("{limit:.3}");
     let ended = debates.sessions(&Filter::default()).await?.into_iter().filter(|session| !session.status.is_open());
@@ -278,26 +279,58 @@ fn is_confirmed(global: &GlobalArgs, count: usize, days: u32) -> Result<bool, Cl
     Ok(matches!(said.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// The journal in a file, or `None` if there is no file of that name.
-pub fn read_journal(name: &str) -> Result<Option<Portable>, CliError> {
-    let Some(text) = read_text(name)? else { return Ok(None) };
-    Portable::parse(&text).map(Some).map_err(|error| CliError::usage(format!("{name}: {error}")))
+/// What somebody named to `replay` or `audit verify`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Named<'a> {
+    /// A debate that is kept: its id, or `last`.
+    Debate(&'a str),
+    /// A journal that was exported to this file.
+    File(&'a Path),
+}
+
+impl<'a> Named<'a> {
+    /// Told by the word alone: a file's name has a dot or a folder in it. What lies in the current folder
+    /// decides nothing, since a project could bring a file `last` to be taken for the user's debate.
+    pub fn new(word: &'a str) -> Self {
+        let is_file = word.contains(['.', '/', std::path::MAIN_SEPARATOR]);
+        if is_file { Self::File(Path::new(word)) } else { Self::Debate(word) }
+    }
+}
+
+/// How to name a file of that name, for whoever meant it where no debate was found.
+pub fn or_file(error: CliError, word: &str) -> CliError {
+    let is_there = error.is_usage() && Path::new(word).symlink_metadata().is_ok_and(|found| found.is_file());
+    if is_there { error.and_hint(format_args!("the file of that name is ./{word}")) } else { error }
+}
+
+/// Reads an exported journal, not through links.
+fn read_journal(file: &Path) -> Result<Portable, CliError> {
+    let text = reading::records(file, reading::MOST_BYTES_OF_RECORDS)?;
+    Portable::parse(&text).map_err(|error| CliError::usage(format!("{}: {error}", file.display())))
 }
 
 /// The same for an audit, which says itself what is missing: with the number of events the heading announces.
-pub fn read_damaged(name: &str) -> Result<Option<(Portable, u64)>, CliError> {
-    let Some(text) = read_text(name)? else { return Ok(None) };
-    Portable::parse_uncounted(&text).map(Some).map_err(|error| match error {
+pub fn read_damaged(file: &Path) -> Result<(Portable, u64), CliError> {
+    let text = reading::records(file, reading::MOST_BYTES_OF_RECORDS)?;
+    let name = file.display();
+    Portable::parse_uncounted(&text).map_err(|error| match error {
         // A journal with a line that is none was damaged, at that line.
         PortableError::Line { .. } => CliError::failed(format!("{name}: damaged: {error}")),
         error => CliError::usage(format!("{name}: {error}")),
     })
 }
 
-fn read_text(name: &str) -> Result<Option<String>, CliError> {
-    let path = Path::new(name);
-    if !path.is_file() {
-        return Ok(None);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_without_a_dot_or_a_folder_names_a_debate() {
+        for word in ["last", "0199", "0199c0de-7aaa-7bbb-8ccc-0123456789ab", "journal", ""] {
+            assert_eq!(Named::new(word), Named::Debate(word));
+        }
+        for word in ["journal.ndjson", "./last", "kept/last", "/dev/fd/63", ".journal"] {
+            assert_eq!(Named::new(word), Named::File(Path::new(word)));
+        }
     }
-    std::fs::read_to_string(path).map(Some).map_err(|error| CliError::file("read", path, &error))
 }

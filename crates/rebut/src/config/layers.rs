@@ -2,6 +2,7 @@
 
 use super::{
     file::{BudgetSection, ConfigFile},
+    limits,
     powers::{self, Divided},
     project::{self, Found},
     shape,
@@ -96,6 +97,9 @@ pub fn read(origin: &Origin) -> Result<Read, CliError> {
             let layer = parse(path.clone(), &text, true)?;
             let mut divided = powers::divide(layer.table, &user);
             drop_odd_panels(&mut divided);
+            if let Some(own) = read.layers.first() {
+                divided.never.extend(limits::hold(&mut divided.harmless, &own.table));
+            }
             let standing = origin.trust().map_or(Ok(Standing::Unknown), |trust| trust.standing(&path, &text))?;
             let mut table = divided.harmless.clone();
             if standing == Standing::Trusted {

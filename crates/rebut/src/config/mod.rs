@@ -5,6 +5,7 @@ mod checking;
 mod file;
 mod hook;
 mod layers;
+mod limits;
 mod powers;
 mod project;
 mod server;

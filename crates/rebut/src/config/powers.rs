@@ -8,8 +8,10 @@ use rebut_engine::{clean::on_one_line, model::Price};
 use rebut_models::{CliData, ProviderData, address::Address, registry::built_in};
 use std::collections::BTreeMap;
 
-/// Sections and keys that never come from a project: where debates are kept, what a server allows, what hooks of coding agents do and pay for.
-const NEVER: &[&[&str]] = &[&["defaults", "data"], &["defaults", "database"], &["server"], &["hook"]];
+/// Sections and keys that never come from a project: where debates are kept, what a server allows, what
+/// hooks of coding agents do and pay for, and that models of unknown price count nothing under a cap on
+/// money.
+const NEVER: &[&[&str]] = &[&["defaults", "data"], &["defaults", "database"], &["server"], &["hook"], &["budget", "allow_unknown_price"]];
 
 /// Sections and keys that work at once. What stands in no list waits for trust, so that a new setting does until somebody has thought about it.
 const HARMLESS: &[&[&str]] = &[
@@ -382,6 +384,7 @@ mod tests {
                 &[],
                 &["defaults.data", "defaults.database", "server", "hook"],
             ),
+            ("[budget]\nmax_cost = 1.0\nallow_unknown_price = true", &[], &["budget.allow_unknown_price"]),
             ("[clis.helper]\ncommand = './x'", &["clis.helper"], &[]),
             ("[solve]\nembeddings = 'own:e'\n[solve.tools]\nlint = ['x']", &["solve.embeddings", "solve.tools"], &[]),
             ("[solve]\nnew_one = 1\n[new]\nkey = 1", &["new.key", "solve.new_one"], &[]),

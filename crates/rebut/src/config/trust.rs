@@ -47,6 +47,11 @@ impl Trust {
         Self { file: state.join("trusted.json") }
     }
 
+    /// A record apart, of files of results that a bench made for this user: each is known by its key.
+    pub fn of_results(state: &Path) -> Self {
+        Self { file: state.join("results.json") }
+    }
+
     /// How a file with that content stands.
     pub fn standing(&self, path: &Path, text: &str) -> Result<Standing, CliError> {
         Ok(match self.entries()?.get(&key(path)) {

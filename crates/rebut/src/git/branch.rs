@@ -87,7 +87,8 @@ impl Note {
 
     fn read(home: &Path, id: DebateId) -> Result<Option<Self>, CliError> {
         let path = Self::path(home, id);
-        match fs::read(&path) {
+        let read = fs::read(&path); // tidy: in the user's own folder for notes
+        match read {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(CliError::file("read", &path, &error)),
             Ok(text) => serde_json::from_slice(&text)

@@ -7,7 +7,10 @@ use crate::{
     error::CliError,
 };
 use rebut_engine::clean::on_one_line;
-use std::path::{Path, PathBuf};
+use std::{
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
 
 /// The top of the working tree that `dir` is in. Refused where what git says is not what lies there.
 pub(super) fn top(dir: &Path) -> Result<PathBuf, CliError> {
@@ -116,13 +119,22 @@ fn belongs(inner: &Path, outer: &Path, top: &Path) -> Result<bool, CliError> {
     if outer.is_dir() {
         return Ok(same(inner, outer));
     }
-    let back = std::fs::read_to_string(inner.join("gitdir")).ok().map(|back| inner.join(back.trim_end()));
+    let back = pointer_back(inner).ok().map(|back| inner.join(back.trim_end()));
     if back.is_some_and(|back| same(&back, outer)) {
         return Ok(true);
     }
     let place = super::output(super::quiet(inner).args(["config", "--file"]).arg(inner.join("config")).args(["core.worktree"]))?;
     let place = String::from_utf8_lossy(&place.stdout).trim_end().to_owned();
     Ok(!place.is_empty() && same(&inner.join(place), top))
+}
+
+/// What a worktree's own folder says of where it is.
+fn pointer_back(inner: &Path) -> io::Result<String> {
+    /// More bytes than a `gitdir` file ever has.
+    const LONGEST: u64 = 64 << 10;
+    let mut text = String::new();
+    Folder::own(inner)?.open(Path::new("gitdir"))?.take(LONGEST).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn one(dir: &Path, doing: &str, question: &str) -> Result<PathBuf, CliError> {

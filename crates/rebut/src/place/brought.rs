@@ -75,7 +75,7 @@ impl Place {
                 let message = format!("{} is too large to be looked into", self.dir.join(name).display());
                 return Err(CliError::failed(message).hint("export what you need of it where it was made: rebut export"));
             }
-            let mut to = File::create(dir.path().join(name)).map_err(failed)?;
+            let mut to = File::create(dir.path().join(name)).map_err(failed)?; // tidy: a new folder of this process
             io::copy(&mut from.take(MOST_BYTES), &mut to).map_err(failed)?;
         }
         let file = dir.path().join("rebut.db");

@@ -1,5 +1,6 @@
 //! A server over this machine's configuration and database: what it is made of, how it starts, and how it stops so that the next one goes on.
 
+mod ageing;
 mod allowed;
 mod cards;
 mod delivering;
@@ -93,13 +94,15 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     let server = Arc::new(Server { desk: desk.clone(), front: Arc::new(front), keys: keys.clone(), visits: database, metrics, settings });
     let (stop, stopped) = watch::channel(false);
     let (let_go, is_drained) = watch::channel(false);
+    let patience = Duration::from_secs(app.config.server.drain_seconds);
+    let mut tending = Tending::new(desk.clone(), app, log.clone(), counted);
+    tending.look_back().await;
     let delivering = tokio::spawn(delivering.run(stopped.clone()));
     let serving = tokio::spawn(rebut_server::serve(listener, server, until(stopped), until(is_drained)));
     log.say("listening", &[("url", &format!("http://{address}"))]);
-    let patience = Duration::from_secs(app.config.server.drain_seconds);
     let reading = tokio::spawn(read_keys(keyring, keys, log.clone()));
     let gates = tokio::spawn(close_gates(desk.clone(), log.clone()));
-    let tending = tokio::spawn(Tending::new(desk.clone(), app, log.clone(), counted).run());
+    let tending = tokio::spawn(tending.run());
     interrupts.next().await;
     tending.abort();
     gates.abort();

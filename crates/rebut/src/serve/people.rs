@@ -149,9 +149,10 @@ impl Model for Person {
     }
 }
 
-/// What a person is shown of a turn.
+/// What a person is shown of a turn. Its times are of the clock that closes gates too, not of this
+/// machine's own.
 fn shown(request: &Request<'_>, schema: Value) -> TurnRequest {
-    let now = jiff::Timestamp::now();
+    let now = request.now;
     let until = now.checked_add(request.time_left).unwrap_or(jiff::Timestamp::MAX);
     TurnRequest {
         turn: request.turn.to_owned(),
@@ -201,5 +202,36 @@ impl Inbox for DeskInbox {
             }
         }
         Err(NotTaken::Unrecorded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rebut_engine::{
+        agent::Role,
+        model::{Deltas, anything_fits},
+        prompt::Prompt,
+        reply::Schema,
+    };
+
+    #[test]
+    fn a_person_is_shown_the_times_of_the_debates_clock() {
+        let agent = Role::built_in("risk").expect("a built-in role").played_by("human:anna");
+        let (prompt, schema, deltas) = (Prompt::default(), Schema { name: "x", json: "{}".into() }, Deltas::default());
+        let request = Request {
+            debate: None,
+            turn: "recommend/risk",
+            attempt: 1,
+            agent: &agent,
+            prompt: &prompt,
+            schema: &schema,
+            fits: &anything_fits,
+            now: "2026-01-01T00:00:00Z".parse().expect("a time"),
+            time_left: Duration::from_secs(90),
+            deltas: &deltas,
+        };
+        let TurnRequest { asked_at, until, .. } = shown(&request, Value::Null);
+        assert_eq!((asked_at.as_str(), until.as_str()), ("2026-01-01T00:00:00.000Z", "2026-01-01T00:01:30.000Z"));
     }
 }

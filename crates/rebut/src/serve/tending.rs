@@ -1,13 +1,13 @@
 //! What a server does beside answering: it takes up debates that nobody runs, its own and those of servers
 //! that died, closes gates of paused ones in time, and removes what is kept long enough.
 
-use super::{Keyring, chance, log::Log};
+use super::{Keyring, ageing::Ageing, chance, log::Log};
 use crate::{afterwards::Afterwards, app::App, commands::keep, error::CliError, git::branch, place::Place, typed::command};
 use rebut_engine::{
     DebateId, Desk, PausedGates,
     error::{DeskError, Halt},
     formats::challenge,
-    store::{Status, StoreError},
+    store::{Filter, Status, StoreError},
     view::View,
 };
 use rebut_server::{Metrics, keys::Keys};
@@ -32,6 +32,8 @@ pub struct Tending {
     left: HashMap<DebateId, Instant>,
     /// Debates that were taken up since their runs ended without a word, how often, and when last.
     retried: HashMap<DebateId, (u32, Instant)>,
+    /// What tells how old debates certainly are, where old ones are removed and the database could be read.
+    ageing: Option<Ageing>,
 }
 
 /// So many are gone on with before a pause: models, disk and whoever asks something meanwhile get their turn.
@@ -66,7 +68,18 @@ const SWEEP: Duration = Duration::from_secs(3600);
 impl Tending {
     /// Looks after the debates of this desk, once it is [run](Tending::run).
     pub fn new(desk: Desk, app: App, log: Log, metrics: Arc<Metrics>) -> Self {
-        Self { desk, app, log, metrics, left: HashMap::new(), retried: HashMap::new() }
+        Self { desk, app, log, metrics, left: HashMap::new(), retried: HashMap::new(), ageing: None }
+    }
+
+    /// Looks how far time has come for the database, to be called before this server adds anything to it.
+    pub async fn look_back(&mut self) {
+        if self.app.config.server.keep_days.is_none() {
+            return;
+        }
+        match self.desk.sessions(&Filter::default()).await {
+            Ok(sessions) => self.ageing = Some(Ageing::of(&sessions, self.desk.now())),
+            Err(error) => self.log.complain("looking for old debates failed", &[("why", &error.to_string())]),
+        }
     }
 
     /// Works until it is dropped.
@@ -188,9 +201,13 @@ impl Tending {
     }
 
     /// Removes ended debates that are older than is kept.
-    async fn sweep(&self) {
+    async fn sweep(&mut self) {
         let Some(days) = self.app.config.server.keep_days else { return };
-        let doomed = match keep::ended_before(&(&self.desk).into(), days).await {
+        if self.ageing.is_none() {
+            self.look_back().await;
+        }
+        let Some(now) = self.ageing.as_ref().map(|ageing| ageing.now(self.desk.now())) else { return };
+        let doomed = match keep::ended_before(&(&self.desk).into(), days, now).await {
             Ok(doomed) => doomed,
             Err(error) => return self.log.complain("looking for old debates failed", &[("why", error.message())]),
         };

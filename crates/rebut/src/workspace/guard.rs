@@ -1,6 +1,7 @@
 //! Holding challengers to their context files: written once, compared before every later use, and nobody is asked with another.
 
 use super::{Pinned, persona_files};
+use crate::beneath::Folder;
 use rebut_engine::{
     agent::Agent,
     formats::challenge::Config,
@@ -9,7 +10,7 @@ use rebut_engine::{
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::File,
-    io::{ErrorKind, Write},
+    io::{ErrorKind, Read, Write},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -131,7 +132,7 @@ impl ContextFiles {
         // A link could lead anywhere, and to something else a moment later.
         match std::fs::symlink_metadata(&path) {
             Ok(found) if !found.is_file() => changed("is no file any more".to_owned()),
-            Ok(_) => match std::fs::read(&path) {
+            Ok(_) => match read(&self.dir, name) {
                 Ok(found) if found == persona.as_bytes() => Ok(()),
                 Ok(_) => changed("is not what was written at the start".to_owned()),
                 Err(error) => changed(format!("cannot be read: {error}")),
@@ -139,6 +140,13 @@ impl ContextFiles {
             Err(error) => changed(format!("is missing: {error}")),
         }
     }
+}
+
+/// The bytes of a file in a folder, through no link.
+fn read(dir: &Path, name: &str) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    Folder::own(dir)?.open(Path::new(name))?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Writes beside it, and gives the whole its name unless something has that: a crash leaves no half of a file behind.
@@ -162,7 +170,7 @@ pub fn write_fresh(path: &Path, text: &str) -> std::io::Result<File> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(path)?;
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(path)?; // tidy: a new file goes through no link
     file.write_all(text.as_bytes())?;
     Ok(file)
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::{
     ffi::OsStr,
     fs::{File, TryLockError},
-    io::{self, ErrorKind, Read, Write},
+    io::{self, ErrorKind, Read, Seek, Write},
     path::{Path, PathBuf},
 };
 
@@ -163,7 +163,9 @@ impl Claim {
         /// More than rebut ever writes.
         const LONGEST: u64 = 4096;
         let mut text = String::new();
-        match File::open(&self.path)?.take(LONGEST).read_to_string(&mut text) {
+        let mut file = &self.file;
+        file.rewind()?;
+        match file.take(LONGEST).read_to_string(&mut text) {
             Err(error) if error.kind() == ErrorKind::InvalidData => return Ok(None),
             read => drop(read?),
         }

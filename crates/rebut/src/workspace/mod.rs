@@ -13,6 +13,7 @@ use crate::{app::App, beneath::Typed, cli::OutputArgs, commands::follow, error::
 use guard::{ContextFiles, Guarded};
 use rebut_engine::{DebateId, Desk, Running, clean::for_people, formats::challenge, model::Models, view::View};
 use std::{
+    io::Read,
     path::{Component, Path, PathBuf},
     sync::Arc,
 };
@@ -148,12 +149,14 @@ fn problem(pinned: &str, dir: &Path, id: Option<DebateId>) -> Option<String> {
     if Typed::new(dir).and_then(|dir| dir.check()).is_err() {
         return Some("is reached through a link".to_owned());
     }
-    let text = match std::fs::read(dir.join("state.json")) {
-        Ok(text) => text,
+    let mut text = Vec::new();
+    let read = Typed::new(&dir.join("state.json")).and_then(|file| file.open_regular());
+    match read.and_then(|mut file| file.read_to_end(&mut text)) {
+        Ok(_) => {}
         // Broken off before the first word was kept: there is nothing that could be another's.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !Path::new(pinned).is_absolute() && is_fresh(dir) => return None,
         Err(error) => return Some(format!("has no state.json that says whose it is: {error}")),
-    };
+    }
     let state: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
     let is_own = id.is_some_and(|id| state["debate_id"] == id.to_string());
     (!is_own).then(|| "is not its own: what is there belongs to another debate".to_owned())

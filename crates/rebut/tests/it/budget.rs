@@ -176,3 +176,32 @@ async fn an_unknown_price_is_refused_under_a_cap_on_money_and_never_estimated_as
         assert!(refused.code == 2 && refused.stderr.contains(says), "{flags:?}: {}", refused.stderr);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_project_cannot_let_unknown_prices_count_nothing() {
+    let server = ModelServer::start(|_, _| Behaviour::Say(recommends("A"))).await.expect("a server");
+    let rebut = Rebut::new();
+    let own = format!("[providers.mine]\nbase_url = \"{}\"\n[hook]\nenabled = true\nmodel = \"mine:unpriced\"\n", server.base_url());
+    rebut.user_config(&own);
+    let members = ["risk", "value", "effort"].map(|role| format!("{{ role = \"{role}\", model = \"mine:unpriced\" }}"));
+    let panel = format!("[defaults]\npanel = \"three\"\n[panels.three]\nmembers = [{}]\n", members.join(", "));
+    let project = format!("{panel}[budget]\nallow_unknown_price = true\n[providers.other]\nbase_url = \"{}\"\n", server.base_url());
+    let refused = || {
+        for args in [&["--max-cost", "0.01"][..], &["--max-cost", "0.01", "-m", "mine:unpriced"]] {
+            let output = rebut.run(&[ASK, args].concat());
+            assert!(output.code == 2 && output.stderr.contains("nobody knows the price"), "{args:?}: {output:?}");
+            assert!(output.stderr.contains("never taken from a project: budget.allow_unknown_price"), "{args:?}: {output:?}");
+        }
+        let called = rebut.shell("echo '{\"prompt\": \"Deploy the app.\"}' | rebut hook claude user-prompt-submit");
+        assert!(called.code == 1 && called.stderr.contains("nobody knows the price"), "{called:?}");
+        assert_eq!(server.seen().len(), 0, "nobody was asked");
+    };
+    rebut.write("rebut.toml", &project);
+    refused();
+    // Nor does trust change that.
+    rebut.trusted_config(&project);
+    refused();
+    rebut.user_config(&format!("{own}[budget]\nallow_unknown_price = true\n"));
+    rebut.expect(0, &[ASK, &["--max-cost", "0.01"]].concat());
+    assert_eq!(server.seen().len(), 3, "the user's own word counts");
+}

@@ -1,6 +1,6 @@
-//! Gates under clocks that are wrong: a server whose clock stands 15 minutes off beside one that is right,
-//! and clocks that jump while a server runs. `libfaketime` skews the clock of one real process; its
-//! monotonic clock is left alone, as a real jump leaves it.
+//! Gates, webhooks and what is kept for some days under clocks that are wrong: a server whose clock stands
+//! 15 minutes off beside one that is right, and clocks that jump while a server runs. `libfaketime` skews
+//! the clock of one real process; its monotonic clock is left alone, as a real jump leaves it.
 
 use crate::{
     panel_of_three::{Panel, debate},
@@ -8,7 +8,7 @@ use crate::{
     served::{Answer, Served},
 };
 use jiff::{SignedDuration, Timestamp, civil::DateTime};
-use rebut_testkit::postgres::Cluster;
+use rebut_testkit::{catcher::Catcher, postgres::Cluster};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -33,6 +33,16 @@ fn skew(rebut: &mut Rebut, variable: &str, value: &str) {
     {
         rebut.set(name, value);
     }
+}
+
+/// Gives processes of this installation a clock that can be set while they run.
+fn settable_clock(rebut: &mut Rebut) -> impl Fn(&str) + use<> {
+    let clock = rebut.path("clock");
+    rebut.set("FAKETIME_NO_CACHE", "1");
+    skew(rebut, "FAKETIME_TIMESTAMP_FILE", &clock.display().to_string());
+    let set = move |off: &str| fs::write(&clock, off).expect("a clock to set");
+    set("+0");
+    set
 }
 
 /// Two servers over one database; the clock of the second is wrong. With what they need as long as they run.
@@ -143,11 +153,7 @@ async fn jumps(database: Option<&str>) {
     let panel = Panel::start(|_| false).await;
     let mut rebut = panel.installation("");
     database.iter().for_each(|database| rebut.set("REBUT_DATABASE", database));
-    let clock = rebut.path("clock");
-    let jump = |off: &str| fs::write(&clock, off).expect("a clock to set");
-    jump("+0");
-    rebut.set("FAKETIME_NO_CACHE", "1");
-    skew(&mut rebut, "FAKETIME_TIMESTAMP_FILE", &clock.display().to_string());
+    let jump = settable_clock(&mut rebut);
     let node = Served::start(&rebut, &[]);
     for off in ["+5h", "-5h"] {
         jump("+0");
@@ -189,4 +195,64 @@ async fn a_jump_of_the_clock_neither_ends_nor_extends_a_gate_over_sqlite() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_jump_of_the_clock_neither_ends_nor_extends_a_gate_over_postgres() {
     jumps(Some(&Cluster::start().database())).await;
+}
+
+/// A clock that is set while a delivery waits for its next attempt, over SQLite, which has no clock of its
+/// own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_jump_of_the_clock_neither_ends_nor_extends_the_wait_of_a_webhook() {
+    let panel = Panel::start(|_| false).await;
+    // What fails first waits a second, what fails twice an hour.
+    let (fails, takes) = (Catcher::start(&[500, 500, 200]), Catcher::start(&[200]));
+    let hosts = [&fails, &takes].map(|catcher| catcher.url().trim_start_matches("http://").to_owned());
+    let mut rebut = panel.installation(&format!("webhook_hosts = {hosts:?}\nwebhook_waits = [1, 3600]"));
+    let jump = settable_clock(&mut rebut);
+    let mut node = Served::start(&rebut, &[]);
+    let hook = |node: &Served, catcher: &Catcher| {
+        let made = node.ask("POST", "/v1/webhooks", Some(&json!({"url": catcher.url(), "events": ["debate.completed"]})));
+        assert_eq!(made.status, 201, "{made:?}");
+        format!("/v1/webhooks/{}/deliveries", made.json()["id"].as_str().expect("an id"))
+    };
+    let of_fails = hook(&node, &fails);
+    node.begin(&debate(0));
+    fails.next();
+    node.until("webhook.failed");
+    jump("-5h");
+    fails.next();
+    node.until("webhook.failed");
+    jump("+5h");
+    // Whoever is told of what happens now is looked for together with whatever is due.
+    hook(&node, &takes);
+    node.begin(&debate(2));
+    takes.next();
+    let deliveries = node.ask("GET", &of_fails, None).json()["deliveries"].clone();
+    let waits = deliveries.as_array().and_then(|all| all.iter().find(|one| one["attempts"] == 2)).unwrap_or_else(|| panic!("{deliveries}"));
+    assert_eq!(waits["state"], "waiting", "{waits}");
+    let next: Timestamp = waits["next_at"].as_str().and_then(|at| at.parse().ok()).expect("a time");
+    let left = next.duration_since(Timestamp::now() + SignedDuration::from_hours(5)).as_mins();
+    assert!((40..=80).contains(&left), "an hour, and up to a quarter more, is left of it by the clock that is shown: {left} minutes");
+}
+
+/// One start with a clock that is months fast removes nothing that is not old.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_is_fast_makes_no_debate_old() {
+    let panel = Panel::start(|_| false).await;
+    let mut rebut = panel.installation("keep_days = 90");
+    let node = Served::start(&rebut, &[]);
+    let [young, old] = [0, 2].map(|number| {
+        let id = node.begin(&debate(number));
+        node.follow(&id, |event| event["type"] == "debate.completed");
+        id
+    });
+    node.signal("TERM");
+    assert_eq!(node.finish().0, 0);
+    let database = rusqlite::Connection::open(rebut.data().join("rebut.db")).expect("the database");
+    let aged = "UPDATE debate_sessions SET created_at = '2020' || substr(created_at, 5) WHERE id = ?1";
+    assert_eq!(database.execute(aged, [&old]).expect("valid SQL"), 1);
+    drop(database);
+    skew(&mut rebut, "FAKETIME", "+100d");
+    let mut node = Served::start(&rebut, &[]);
+    // The oldest goes last.
+    assert_eq!(node.until("debate.removed")["debate"], old.as_str());
+    assert_eq!(node.ask("GET", &format!("/v1/debates/{young}/status"), None).status, 200);
 }

@@ -258,3 +258,30 @@ fn whatever_goes_wrong_ends_with_one_at_most_and_says_nothing_to_the_host() {
     assert_eq!((refused.code, refused.stderr.as_str()), (0, ""), "a project's file has no say in it");
     assert!(rebut.run(&["ls"]).stderr.contains("never taken from a project: hook\n"));
 }
+
+#[test]
+fn a_data_folder_of_a_project_is_not_opened_from_another_folder_of_it() {
+    let mut rebut = crate::brought::project();
+    // An archive that was unpacked outside of the home, and is no repository.
+    rebut.write("../home/.config/rebut/config.toml", &format!("[hook]\n{ON}\n"));
+    for folder in ["sub", "../elsewhere"] {
+        rebut.write(&format!("{folder}/reviews.md"), &reviews());
+    }
+    rebut.set("HOME", &rebut.path("../home").display().to_string());
+    let before = std::fs::read(rebut.path("debates/rebut.db")).expect("a database");
+    let called = |data: &str, cwd: &str| {
+        let cwd = rebut.path(cwd).canonicalize().expect("a folder");
+        hook(&rebut, &["--data", data, "claude", "user-prompt-submit"], &told(&rebut, json!({"cwd": cwd})))
+    };
+    for cwd in [".", "sub", "../elsewhere"] {
+        let refused = called("debates", cwd);
+        assert!(refused.code == 1 && refused.stderr.contains("was not made by you"), "{cwd}: {refused:?}");
+    }
+    assert!(std::fs::read(rebut.path("debates/rebut.db")).expect("a database") == before, "nothing was changed");
+    // What is made for the user there is theirs, wherever the hook is called from, and is where they said.
+    for cwd in ["sub", "../elsewhere", "sub"] {
+        let found = called("own", cwd);
+        assert!(found.code == 0 && found.stdout.contains("DEPLOY_TOKEN"), "{cwd}: {found:?}");
+    }
+    assert!(rebut.path("own/rebut.db").is_file() && !rebut.path("sub/own").exists());
+}

@@ -109,6 +109,11 @@ impl Rebut {
         Self::output_of(self.command(args))
     }
 
+    /// Runs another program in its place, which is given these words.
+    pub fn run_by(&self, program: &str, words: &[&str]) -> Output {
+        Self::output_of(self.command_of(program, words))
+    }
+
     /// Types a line into a shell that knows the program by its name.
     pub fn shell(&self, line: &str) -> Output {
         self.program("rebut", &format!("exec '{}' \"$@\"", env!("CARGO_BIN_EXE_rebut")));

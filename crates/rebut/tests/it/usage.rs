@@ -85,7 +85,8 @@ fn mistakes_are_named_with_a_way_out() {
         (&[ask, &["--set", "decide.max_rounds=abc"]].concat(), 2, "expected a whole number"),
         (&["resume"], 2, "Usage: rebut resume <ID>"),
         (&["roles", "rsik"], 2, "did you mean `risk`?"),
-        (&["import", "missing.ndjson"], 2, "there is no file missing.ndjson"),
+        (&["import", "missing.ndjson"], 2, "cannot read missing.ndjson: No such file"),
+        (&["replay", "missing.ndjson"], 2, "cannot read missing.ndjson: No such file"),
         (&["import", "typo.toml"], 2, "typo.toml: "),
     ];
     for (args, code, says) in rows {

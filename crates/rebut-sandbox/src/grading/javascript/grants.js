@@ -182,13 +182,20 @@ const given = {
   promise(value) {
     const isNew = !grantNumbers.has(value);
     const which = grant(value, []);
-    if (isNew) value.then((held) => this.settled.push([which, true, held]), (error) => this.settled.push([which, false, error]));
+    const failed = (error) => {
+      noteVerdict(error);
+      this.settled.push([which, false, error]);
+    };
+    if (isNew) value.then((held) => this.settled.push([which, true, held]), failed);
     return which;
   },
 };
 
 // Assertions that did not hold in what the code called, and that it has not handed on.
 const swallowed = [];
+const noteVerdict = (error) => {
+  if (error instanceof assert.AssertionError || error?.unlike === true) swallowed.push(error);
+};
 
 // Does what the code asks and answers. It can ask for one thing: a call of what was granted. Anything else ends the conversation.
 function serve(message) {
@@ -212,7 +219,7 @@ function serve(message) {
   try {
     answer = answerWith("r", what(...args), before);
   } catch (error) {
-    if (error instanceof assert.AssertionError) swallowed.push(error);
+    noteVerdict(error);
     answer = answerWith("x", error, before);
   } finally {
     making.push(...maker);

@@ -85,6 +85,7 @@ read
     const value = how === "filled" ? unpack(content) : undefined;
     // An object that extends an array or the like: plain where the tests were given it, live where they made it.
     if (how === "filled" && !making.length) return value;
-    return standIn(which, () => handleFor(which, type));
+    const found = standIn(which, () => handleFor(which, type));
+    return making.length ? found : handedBack(found, which, type);
   })
   .set("e", errorFor);

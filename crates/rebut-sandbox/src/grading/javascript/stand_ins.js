@@ -1,11 +1,37 @@
 // Stand-ins: what the process of the tests holds for an object, a function, a class or a promise of the code. Their operations run over there.
 //
-// None of them decides a comparison that is given the expected value, unless the tests made it themselves.
+// None of them decides a comparison that is given the expected value, unless the tests made it themselves. What the code hands back they have not
+// made, though it be the very object: it has another stand-in then.
 
 const JUDGING = new Set(["includes", "startsWith", "endsWith", "has", "equals", "isEqual", "every", "some", "localeCompare", "isSubsetOf", "isSupersetOf", "isDisjointFrom"]);
 const classes = new Map();
 const trusted = new WeakSet();
 const making = [];
+// Stand-ins for objects that the tests made and the code handed back, by those that the tests have; and the other way round.
+const handed = new WeakMap();
+const madeOf = new WeakMap();
+// Objects that were both made and handed back where the tests look at who is who (`===`): there they have one stand-in.
+const either = new WeakSet();
+const looked = { identity: false };
+// What an object of the code has decided that perhaps should have been plain data. Once is enough for every test behind it.
+const doubts = [];
+
+function handedBack(found, number, type) {
+  if (!trusted.has(found)) return found;
+  if (looked.identity) {
+    either.add(found);
+    return found;
+  }
+  if (!handed.has(found)) {
+    const other = handleFor(number, type);
+    standsFor.set(other, number);
+    handed.set(found, other);
+    madeOf.set(other, found);
+  }
+  return handed.get(found);
+}
+// Whom a stand-in is, for who asks whether two are the same.
+const itself = (held) => (held !== null && typeof held === "object" && madeOf.has(held) ? madeOf.get(held) : held);
 
 const askAsMaker = (op, number, args) => {
   making.push(number);
@@ -26,10 +52,17 @@ const primitive = (number, receiver) => (hint) => {
   const own = ask("get", number, ["@@toPrimitive"]);
   return String(own ? Reflect.apply(own, receiver, ["string"]) : Reflect.apply(ask("get", number, ["toString"]), receiver, []));
 };
-const decides = (key, receiver) => key === Symbol.toPrimitive && !trusted.has(receiver);
+const decides = (key, receiver) => {
+  if (key !== Symbol.toPrimitive) return false;
+  if (either.has(receiver)) doubts.push("toPrimitive");
+  return !trusted.has(receiver);
+};
 
+// Whether something is in it may be asked of what is handed back for the next call; that it could be forged is told.
 const judges = (name, receiver) => {
-  if (JUDGING.has(name) && !trusted.has(receiver)) throw unlike(`an object of the code was asked \`${name}\`, which only plain data may answer`);
+  if (!JUDGING.has(name)) return;
+  if (madeOf.has(receiver) || either.has(receiver)) doubts.push(name);
+  else if (!trusted.has(receiver)) throw unlike(`an object of the code was asked \`${name}\`, which only plain data may answer`);
 };
 
 const traps = (number, type) => ({

@@ -57,6 +57,13 @@ function isTest(text) {
   const plain = text.replace(quoted, (found) => (found[0] === "/" ? " " : '""'));
   return !prepares.test(plain) && calls.test(plain);
 }
+// Whether the tests ask who is who, of anything but what is written out: there an object has one stand-in.
+const written = String.raw`""|\`|-?[\d.]|true\b|false\b|null\b|undefined\b|NaN\b|typeof\b`;
+const sides = new RegExp(String.raw`(?:(?:""|\`|[\d.]|\b(?:true|false|null|undefined|NaN)|\btypeof\s+[\w$.()]+|\.(?:length|size))\s*[!=]==|[!=]==\s*(?:${written}))`, "g");
+function looksAtIdentity(text) {
+  const plain = text.replace(quoted, (found) => (found[0] === "/" ? " " : '""'));
+  return /[!=]==/.test(plain.replace(sides, " ")) || /\bnew\s+(?:Weak)?(?:Set|Map)\b|\bindexOf\b|\bObject\.is\b|\bswitch\b/.test(plain);
+}
 const called = ({ line, text }) => {
   const words = text.trim().replace(/\s+/g, " ").replace(/;$/, "");
   return `line ${line}: ${words.length <= 80 ? words : `${words.slice(0, 79)}…`}`;
@@ -71,14 +78,18 @@ const asserts = {
   async run(plan) {
     tell("collected", { names: plan.names });
     Object.assign(globalThis, { require: requireFor, __default: defaultOf, assert });
-    // A name that JavaScript has itself stays so, or the code could replace what the tests judge with.
+    // A name that JavaScript, a runner or the tests have themselves stays so, or the code could replace what the tests judge with.
     const offered = typeof solution === "function" ? { [solution.name]: solution, ...solution } : solution;
-    for (const name of Object.keys(offered)) if (!(name in globalThis)) globalThis[name] = offered[name];
+    const taken = new Set([...RUNNERS, ...plan.parts.flatMap(declaredIn)]);
+    for (const name of Object.keys(offered)) if (!(name in globalThis) && !taken.has(name)) globalThis[name] = offered[name];
     globalThis.solution ??= solution;
+    // Functions are there before the first statement runs, as in one file.
+    const later = plan.parts.filter((part) => !isFunction(part.text));
+    for (const part of plan.parts) if (isFunction(part.text)) await prepare(part);
     let number = 0;
     let unprepared = null;
     let untold = null;
-    for (const part of plan.parts) {
+    for (const part of later) {
       if (isTest(part.text)) {
         untold = null;
         // What was not prepared is not tested: nothing after a set-up that failed can be a pass.
@@ -97,6 +108,16 @@ const asserts = {
     if (untold) tell("outside", untold);
   },
 };
+
+// Names of runners that are not there: what the code offers is none of them.
+const RUNNERS = ["expect", "test", "it", "describe", "jest", "vi", "chai", "should", "sinon", "beforeEach", "afterEach", "beforeAll", "afterAll"];
+// The names that a statement declares.
+function declaredIn({ text }) {
+  const [, named] = /^\s*(?:async\s+)?(?:function\s*\*?|class)\s+([\w$]+)/.exec(text) ?? [];
+  const [, left] = /^\s*(?:const|let|var)\s+([^=]+)/.exec(text) ?? [];
+  return named ? [named] : (left?.match(/[\w$]+/g) ?? []);
+}
+const isFunction = (text) => /^\s*(?:async\s+)?function\b/.test(text) && parses(`(${text.trim().replace(/;$/, "")}\n)`);
 
 // Names declared at the top level stay, as in one file; a declaration that waits becomes an assignment.
 function prepare({ text, line }) {

@@ -54,7 +54,8 @@ class Run:
         except BaseException as error:
             verdict, words = judge(error), told(error)
         text = "\n".join(part for part in (printed.getvalue()[-1000:].strip(), words.strip(), *NOTES[:3]) if part)
-        self.host.say("end", number=number, verdict=verdict, output="" if verdict == "pass" and not NOTES else text[-2000:])
+        output = "" if verdict == "pass" and not NOTES else text[-2000:]
+        self.host.say("end", number=number, verdict=verdict, output=output, doubted=bool(DOUBTS))
 
 
 def judge(error):
@@ -108,8 +109,7 @@ class Solution(types.ModuleType):
 def load(tree):
     """Has the code imported over there and puts its stand-in where `import solution` finds it."""
     number, public, names = PEER.ask("load", 0)
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    offered = offered_names(used, [name for name, _ in names])
+    offered = offered_names(tree, {name for name, _ in names})
     module = Solution("solution")
     vars(module).update(__rebut__=number, __all__=[name for name in public if name in offered], __rebut_names__={})
     sys.modules["solution"] = module
@@ -117,16 +117,68 @@ def load(tree):
     return module
 
 
-def offered_names(used, names):
+def offered_names(tree, names):
     """The code's names that the tests may find without naming their module.
 
-    A name that Python has itself stays Python's, or the code could replace what the tests judge with (`abs`, `len`); unless it is the one thing of
-    the code that they use. The same with names of modules.
+    A name that the tests define stays theirs, and one that Python has stays Python's, or the code could replace what the tests judge with (`abs`,
+    `len`). Unless such a name is all that they use of the code. The same with names of modules.
     """
     builtin = {name for name in names if hasattr(builtins, name)}
-    own = set(names) - builtin
-    meant = used & builtin
-    return own | (meant if len(meant) == 1 and not used & (own - MODULES) else set())
+    own = names - builtin - defined_names(tree)
+    meant = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & builtin
+    return own | (meant if len(meant) == 1 and is_all_they_use(tree, *meant) else set())
+
+
+def defined_names(tree):
+    """Functions and classes of the tests, and what they import from elsewhere."""
+    found = {statement.name for statement in tree.body if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))}
+    for statement in tree.body:
+        if isinstance(statement, ast.Import) or isinstance(statement, ast.ImportFrom) and statement.module != "solution":
+            found.update((name.asname or name.name).split(".")[0] for name in statement.names)
+    return found
+
+
+def is_all_they_use(tree, name):
+    """Whether nothing in the tests can be another name of the code, and the results of nothing else are given to this one."""
+    bound, used = set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            (used if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            bound.add(node.name)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.ExceptHandler):
+            bound.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            bound.update((one.asname or one.name).split(".")[0] for one in node.names)
+            used.update([(getattr(node, "module", None) or node.names[0].name).split(".")[0]])
+    is_named_only = not used - bound - MODULES - set(dir(builtins)) - {"solution"} and not used & LOOKING_UP and not names_the_module(tree)
+    return is_named_only and not any(is_given_results(node, name) for node in ast.walk(tree))
+
+
+# What finds a name that is not written out.
+LOOKING_UP = set("eval exec globals locals vars getattr __import__ __builtins__ builtins importlib sys gc inspect runpy pkgutil operator".split())
+
+
+def names_the_module(tree):
+    """Whether the tests say `solution` in any way but `from solution import *`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import) and any(name.name.split(".")[0] == "solution" for name in node.names):
+            return True
+        if isinstance(node, ast.ImportFrom) and node.module == "solution" and any(name.name != "*" for name in node.names):
+            return True
+        if isinstance(node, ast.Name) and node.id == "solution" or isinstance(node, ast.Constant) and "solution" in str(node.value):
+            return True
+    return False
+
+
+def is_given_results(node, name):
+    """Whether this calls the function with what another one returned: `abs(sum(xs) - 6)` judges `sum`. Making a value is none."""
+    if not (isinstance(node, ast.Call) and getattr(node.func, "id", None) == name):
+        return False
+    inner = [one.func.id for part in (*node.args, *node.keywords) for one in ast.walk(part) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)]
+    return any(one != name and not isinstance(getattr(builtins, one, None), type) for one in inner)
 
 
 # Names that mean a module to whoever reads tests.
@@ -212,6 +264,8 @@ def main():
     except (Exception, SystemExit) as error:
         return host.say("unloaded", why=told(error))
     linecache.cache["tests.py"] = (len(text), None, text.splitlines(True), "tests.py")
+    TREES.update({"tests.py": tree, NAMED: tree})
+    LOOKED["identity"] = looks_at_identity(tree)
     try:
         runner(Run(host), text, tree, module)
     except (Exception, SystemExit) as error:

@@ -396,7 +396,7 @@ class Tests(Peer):
         except Broken:
             raise
         except BaseException as error:
-            if is_verdict(type(error)):
+            if is_verdict(type(error)) or is_in_assertion(error.__traceback__):
                 self.failed.append(error)
             answer, pack = self.answer("x", error, before)
         finally:

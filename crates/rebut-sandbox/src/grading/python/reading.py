@@ -79,7 +79,7 @@ class Reader(Unpacker):
         if base not in PLAIN or not isinstance(kind, Meta) or not issubclass(kind, base) or type(content) is not base:
             raise ValueError("a value that is not of its class")
         made = base.__new__(kind, content)
-        local(made).update(__rebut__=number(which), __rebut_trusted__=bool(MAKING))
+        local(made).update(__rebut__=number(which), __rebut_came__=made_now(kind))
         return made
 
     def handle(self, which, kind, filled, about, content):
@@ -88,15 +88,16 @@ class Reader(Unpacker):
         if filled is not None:
             # An object that extends a list or the like: plain where the tests were given it, live where they made it.
             value = self(content)
-            if not MAKING:
+            if not made_now(kind):
                 return value
 
         def make():
             made = object.__new__(kind if issubclass(kind, Handle) else Handle)
-            local(made).update(__rebut__=which, __rebut_filled__=bool(filled), __rebut_trusted__=bool(MAKING))
+            local(made).update(__rebut__=which, __rebut_filled__=bool(filled), __rebut_came__=made_now(kind))
             return named(self, made, about)
 
-        return self.peer.stand_in(which, make)
+        known = self.peer.stand_in(which, make)
+        return known if made_now(kind) else handed_back(known)
 
 
 def raised_like(kind, args, words):

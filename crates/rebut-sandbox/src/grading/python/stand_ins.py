@@ -1,9 +1,12 @@
 """Stand-ins: what the process of the tests holds for an object, a class or an exception of the code. Their operations run over there.
 
-None of them decides a comparison with plain data, unless the tests made it themselves.
+None of them decides a comparison with plain data, unless the tests made it themselves. What the code hands back they have not made, though it be
+the very object: it has another stand-in then.
 """
 
 NOTES = []
+# What an object of the code has decided that perhaps should have been plain data. Once is enough for every test behind it.
+DOUBTS = []
 UNARY = "len iter next reversed bool int float complex index hash str repr bytes format neg pos invert abs round trunc floor ceil".split()
 ARITHMETIC = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or".split()
 OTHERS = "getitem setitem delitem missing call enter exit aenter aexit aiter anext await fspath length_hint sizeof instancecheck".split()
@@ -13,9 +16,15 @@ SPECIALS = ["__%s__" % n for n in UNARY + OTHERS + BINARY + ["i" + n for n in AR
 JUDGING = {"__%s__" % n for n in [*BINARY, *("i" + n for n in ARITHMETIC)]}
 # What a plain value's own methods decide when they are given the expected value.
 JUDGING_METHODS = {"startswith", "endswith", "issubset", "issuperset", "isdisjoint"}
+# Operations that leave an object as the tests have it: `with Stack() as s`, `s += 1`.
+STAYING = {"__enter__", *("__i%s__" % n for n in ARITHMETIC)}
+# How an object came to the tests: they made it; a function of its class made it; they made it and the code handed it back.
+MADE, MADE_BY_CLASS, HANDED_BACK = "made", "made by its class", "handed back"
+# Whether the tests look at who is who (`is`): then what the code hands back is the stand-in that they have.
+LOOKED = {"identity": False}
 
 NUMBERS = weakref.WeakKeyDictionary()
-# Not empty while the tests make an object of one of the code's classes: what comes back is an object they asked for.
+# Not empty while the tests make an object of one of the code's classes: that class, and how.
 MAKING = []
 AS_ITSELF = {"__class__", "__init__", "__new__", "__eq__", "__ne__", "__hash__", "__getattribute__", "__reduce_ex__", "__reduce__"}
 
@@ -42,12 +51,46 @@ def note_number(thing, number):
     return thing
 
 
-def ask_as_maker(op, number, args, kwargs):
-    MAKING.append(number)
+def ask_as_maker(number, args, kwargs, kind, how):
+    MAKING.append((kind, how))
     try:
-        return PEER.ask(op, number, *args, **kwargs)
+        return PEER.ask("call", number, *args, **kwargs)
     finally:
         MAKING.pop()
+
+
+def made_now(kind):
+    """How an object of that class comes to be that arrives now; None where the tests make none of that class."""
+    return MAKING[-1][1] if MAKING and issubclass(kind, MAKING[-1][0]) else None
+
+
+def may_decide(thing, name):
+    """Whether an object of the code may decide something with plain data. Where plain data may be meant as well, that is told."""
+    came = local(thing).get("__rebut_came__")
+    if came is MADE:
+        return True
+    # Whether something is in it may be asked of what is handed back for the next call; a number is not handed back that way.
+    if came is MADE_BY_CLASS or (came is HANDED_BACK and (name == "__contains__" or name in JUDGING_METHODS)):
+        DOUBTS.append(name)
+        NOTES.append("an object of the code (%s) decided `%s`: this could be forged" % (type(thing).__name__, name))
+        return True
+    return False
+
+
+def handed_back(known):
+    """What the tests get for an object that they have made and that comes back from the code."""
+    held = local(known)
+    if held["__rebut_came__"] is not MADE:
+        return known
+    if LOOKED["identity"]:
+        held["__rebut_came__"] = MADE_BY_CLASS
+        return known
+    other = held["__rebut_other__"]() if "__rebut_other__" in held else None
+    if other is None:
+        other = object.__new__(type(known))
+        local(other).update(held, __rebut_came__=HANDED_BACK, __rebut_made__=known)
+        held["__rebut_other__"] = weakref.ref(other)
+    return other
 
 
 class Unlike(TypeError):
@@ -65,7 +108,7 @@ class Meta(type):
     def __call__(cls, *args, **kwargs):
         number = stands_for(cls)
         if local_of_class(cls, "__rebut_named__"):
-            return ask_as_maker("call", number, args, kwargs)
+            return ask_as_maker(number, args, kwargs, cls, MADE)
         return PEER.ask("call", number, *args, **kwargs)
 
     def __getattr__(cls, name):
@@ -73,8 +116,9 @@ class Meta(type):
             raise AttributeError(name)
         number = stands_for(cls)
         found = PEER.ask("get", number, name)
-        if local_of_class(cls, "__rebut_named__") and type(found).__name__ == "method":
-            return lambda *args, **kwargs: ask_as_maker("call", stands_for(found), args, kwargs)
+        # A function of the class may make an object of it. The code says which is one, so that is told where the object decides something.
+        if local_of_class(cls, "__rebut_named__") and isinstance(found, Handle) and type(found).__name__ == "method":
+            return lambda *args, **kwargs: ask_as_maker(stands_for(found), args, kwargs, cls, MADE_BY_CLASS)
         return found
 
     def __setattr__(cls, name, value):
@@ -107,7 +151,7 @@ class Handle:
             return held[name]
         if name in AS_ITSELF:
             return object.__getattribute__(self, name)
-        if name in JUDGING_METHODS and not held["__rebut_trusted__"]:
+        if name in JUDGING_METHODS and not may_decide(self, name):
             raise Unlike("an object of the code was asked `%s`, which only plain data may answer" % name)
         if name.startswith("__") and name.endswith("__") and name != "__dict__":
             try:
@@ -127,6 +171,8 @@ class Handle:
 
     def __eq__(self, other):
         if self is other:
+            return True
+        if isinstance(other, Handle) and stands_for(self) == stands_for(other):
             return True
         if isinstance(other, Handle):
             return bool(PEER.ask("eq", stands_for(self), other))
@@ -160,12 +206,17 @@ LEAVING = ("__exit__", "__aexit__")
 
 def is_verdict(kind):
     """Whether an exception says that a test does not hold: no object of the code swallows it."""
-    return issubclass(kind, AssertionError) or not issubclass(kind, Exception)
+    return issubclass(kind, (AssertionError, Unlike)) or not issubclass(kind, Exception)
 
 
-async def kept(made):
-    await made
-    return False
+async def left(made, may_end):
+    ended = await made
+    return ended if may_end else False
+
+
+async def entered(made, thing):
+    found = await made
+    return thing if stands_for(found) == stands_for(thing) else found
 
 
 def forward(name, plain=None):
@@ -173,16 +224,21 @@ def forward(name, plain=None):
 
     def special(self, *args, **kwargs):
         held = local(self)
-        trusted = held.get("__rebut_trusted__")
-        if plain is not None and not trusted:
+        if plain is not None and not may_decide(self, name):
             return getattr(plain, name)(self, *args, **kwargs)
-        if name in JUDGING and not trusted and not all(isinstance(a, Handle) for a in args):
+        if name in JUDGING and not all(isinstance(a, Handle) for a in args) and not may_decide(self, name):
             raise Unlike("an object of the code (%s) was to decide `%s` with plain data" % (type(self).__name__, name))
         made = PEER.ask(name, held["__rebut__"], *args, **kwargs)
-        if name in LEAVING and args and args[0] is not None and is_verdict(args[0]):
-            return kept(made) if name == "__aexit__" else False
-        if trusted and name in JUDGING and type(made) is type(self):
-            local(made)["__rebut_trusted__"] = True
+        if name in LEAVING and args and args[0] is not None:
+            may_end = not is_verdict(args[0]) and not leaves_out(args[2])
+            return left(made, may_end) if name == "__aexit__" else may_end and made
+        if name == "__aenter__":
+            return entered(made, self)
+        if name in STAYING and stands_for(made) == held["__rebut__"]:
+            return self
+        if name in JUDGING and type(made) is type(self) and local(made).get("__rebut_came__") is None:
+            # What an operator makes of an object is believed as far as the object is.
+            local(made)["__rebut_came__"] = held.get("__rebut_came__")
         return made
 
     special.__name__ = name

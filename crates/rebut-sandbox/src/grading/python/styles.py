@@ -187,6 +187,7 @@ def one_example(example, space):
     held = doctest.DocTest([example], space, "tests.py", "tests.py", 0, None)
     held.globs = space
     words = io.StringIO()
+    TREES["<doctest tests.py[0]>"] = ast.parse(example.source)
     runner = Examples(verbose=False)
     result = runner.run(held, out=words.write, clear_globs=False)
     if result.attempted != 1:

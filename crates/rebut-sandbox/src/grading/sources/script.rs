@@ -27,6 +27,9 @@ const CHOOSING: &[&str] =
 /// Places that are not carried over, or where processes see each other.
 const PLACES: &[&str] = &["/tmp", "/proc", "/dev/shm", "/dev/fd", "/dev/tcp", "/dev/udp", "/in/", "/.inner"];
 
+/// The folder of the script, as scripts write it.
+pub(super) const OWN_FOLDER: &str = r#""$(dirname "$0")""#;
+
 /// Whether the text shows that the code is only called as a program.
 pub(in super::super) fn holds_apart(text: &str) -> bool {
     // What a call does not read must be left for `read`, which a stand-in cannot do.
@@ -37,7 +40,9 @@ pub(in super::super) fn holds_apart(text: &str) -> bool {
 struct Script {
     functions: BTreeSet<String>,
     origins: Origins,
-    /// Variables that hold something else than a number that is written out.
+    /// Variables that the script sets to numbers that are written out or counted.
+    numbers: BTreeSet<String>,
+    /// Variables that it also sets to something else.
     unsure: BTreeSet<String>,
     calls: usize,
     /// Calls that read what the script itself reads from.
@@ -51,26 +56,36 @@ impl Script {
         let tokens = tokens(text)?;
         let functions = functions(&tokens);
         let origins = Origins::of(&tokens, &functions);
-        let mut script = Self { functions, origins, unsure: BTreeSet::new(), calls: 0, unfed: 0, reads: false };
+        let (numbers, unsure) = (BTreeSet::new(), BTreeSet::new());
+        let mut script = Self { functions, origins, numbers, unsure, calls: 0, unfed: 0, reads: false };
         script.assignments(&tokens);
         script.commands(&tokens, false)?;
         Some(script)
     }
 
-    /// Finds the variables that are set to something else than numbers.
+    /// Finds the variables that are set to numbers, and those that are set to something else.
     fn assignments(&mut self, tokens: &[Token]) {
         for (at, token) in tokens.iter().enumerate() {
-            let Token::Word(word) = token else { continue };
+            let word = match token {
+                Token::Word(word) => word,
+                Token::Arithmetic(text) => {
+                    self.numbers.extend(counted(text));
+                    continue;
+                }
+                Token::Operator(_) => continue,
+            };
+            self.numbers.extend(word.arithmetic.iter().flat_map(|text| counted(text)));
             if let Some((name, value)) = assigned(word) {
                 let is_number = matches!(value, "$?" | "$#" | "$!") || !value.is_empty() && value.chars().all(|c| c.is_ascii_digit());
                 let is_counted = word.commands.is_empty() && value.starts_with("$((") && value.ends_with("))");
-                if !is_number && !is_counted {
-                    self.unsure.insert(name.to_owned());
-                }
+                let is_sure = is_number || is_counted;
+                if is_sure { &mut self.numbers } else { &mut self.unsure }.insert(name.to_owned());
             }
             let following: Vec<&str> = tokens[at + 1..].iter().map_while(raw).collect();
             match (word.raw.as_str(), following.as_slice()) {
-                ("for", [_, "in", list @ ..]) if list.iter().all(|word| word.parse::<u32>().is_ok()) => {}
+                ("for", [name, "in", list @ ..]) if list.iter().all(|word| word.parse::<u32>().is_ok()) => {
+                    self.numbers.insert((*name).to_owned());
+                }
                 ("for", [name, ..]) => drop(self.unsure.insert((*name).to_owned())),
                 ("read", names) => self.unsure.extend(names.iter().map(|name| (*name).to_owned())),
                 _ => {}
@@ -167,11 +182,15 @@ impl Script {
     /// `[[ … ]]` without what takes text for a number or a name.
     fn condition(&mut self, tokens: &[Token], at: usize) -> Option<usize> {
         let length = tokens[at..].iter().position(|token| matches!(token, Token::Word(word) if word.raw == "]]"))?;
-        let mut is_pattern = false;
+        let (mut is_pattern, mut is_expression) = (false, false);
         for token in &tokens[at..at + length] {
             match token {
+                // A regular expression is found anywhere in the text, also one in quotes.
+                Token::Word(word) if is_pattern && is_expression && !self.origins.is_own(word) => return None,
                 Token::Word(word) if is_pattern => self.pattern(word)?,
-                Token::Word(word) if ["==", "=", "!=", "=~"].contains(&word.raw.as_str()) => is_pattern = true,
+                Token::Word(word) if ["==", "=", "!=", "=~"].contains(&word.raw.as_str()) => {
+                    (is_pattern, is_expression) = (true, word.raw == "=~");
+                }
                 Token::Word(word) if ["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"].contains(&word.raw.as_str()) => return None,
                 Token::Word(word) => self.data(word)?,
                 Token::Operator(operator) => is_pattern &= !matches!(*operator, "&&" | "||"),
@@ -194,17 +213,24 @@ impl Script {
         if mentions(word) { None } else { self.word(word) }
     }
 
-    /// The same for a pattern: what the code said is none.
+    /// The same for a pattern: what the code said is none, and no part of one. `*"$got"*` is found in
+    /// everything if the code says nothing.
     fn pattern(&mut self, word: &Word) -> Option<()> {
-        self.origins.is_own_pattern(word).then_some(())?;
+        (self.origins.is_own_pattern(word) && (!word.globs || self.origins.is_own(word))).then_some(())?;
         self.data(word)
+    }
+
+    /// Whether a variable is set to numbers only. One that the script does not set is none: the shell has
+    /// its own, and puts there what it read.
+    fn is_number(&self, name: &str) -> bool {
+        self.numbers.contains(name) && !self.unsure.contains(name)
     }
 
     /// Whether all that a word expands outside of quotes is a number.
     fn is_whole(&self, word: &Word) -> bool {
         let is_number = |name: &String| match name.as_str() {
             "?" | "#" | "!" | "$" => true,
-            name => name.chars().all(is_name) && !name.starts_with(|c: char| c.is_ascii_digit()) && !self.unsure.contains(name),
+            name => self.is_number(name),
         };
         word.unquoted.iter().all(is_number)
     }
@@ -214,7 +240,7 @@ impl Script {
         let mut names = text.split(|c| !is_name(c)).filter(|name| !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()));
         let is_plain = !text.contains(['(', ')', '[', '`', '\'', '"', '{', '@', '\\']) && !text.contains("$$");
         let positional = text.split('$').skip(1).any(|rest| !rest.starts_with(|c: char| is_name(c) && !c.is_ascii_digit()));
-        (is_plain && !positional && names.all(|name| !self.unsure.contains(name))).then_some(())
+        (is_plain && !positional && names.all(|name| self.is_number(name))).then_some(())
     }
 
     /// One simple command with its redirections.
@@ -306,12 +332,17 @@ impl Script {
     fn is_test(&self, rest: &[&Word]) -> bool {
         let is_data = |word: &&Word| self.is_whole(word) && !word.globs && !mentions(word) && !["-v", "-R"].contains(&word.raw.as_str());
         let words = || rest.iter().filter(|word| word.raw != "]");
-        words().all(is_data) && !words().zip(words().skip(1)).any(|(one, next)| one.plain.is_none() && next.plain.is_none())
+        // With more words than an operator takes, what the code said may be one: `(`, `!`.
+        let count = words().skip_while(|word| word.raw == "!").count();
+        let is_own = |word: &&Word| self.origins.is_own(word);
+        words().all(is_data)
+            && (count <= 3 || words().all(is_own))
+            && !words().zip(words().skip(1)).any(|(one, next)| one.plain.is_none() && next.plain.is_none())
     }
 
     /// A command that is only known with words that are written out.
     fn literal(&mut self, name: &str, rest: &[&Word]) -> Option<()> {
-        if name == "cd" && rest.len() == 1 && rest[0].raw == r#""$(dirname "$0")""# {
+        if name == "cd" && rest.len() == 1 && rest[0].raw == OWN_FOLDER {
             return Some(());
         }
         self.reads |= name == "read";
@@ -334,6 +365,23 @@ impl Script {
             _ => Some(()),
         }
     }
+}
+
+/// The variables that arithmetic sets: `i = 0`, `i++`, `n += 2`.
+pub(super) fn counted(text: &str) -> Vec<String> {
+    const SETTING: &[&str] = &["=", "++", "--", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^="];
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(begin) = rest.find(is_name) {
+        let end = begin + rest[begin..].find(|c| !is_name(c)).unwrap_or(rest.len() - begin);
+        let (before, after) = (rest[..begin].trim_end(), rest[end..].trim_start());
+        let is_set = !after.starts_with("==") && SETTING.iter().any(|operator| after.starts_with(operator));
+        if is_set || before.ends_with("++") || before.ends_with("--") {
+            found.push(rest[begin..end].to_owned());
+        }
+        rest = &rest[end..];
+    }
+    found
 }
 
 /// The names of functions that the script defines.
@@ -443,6 +491,9 @@ mod tests {
             "w=$(mktemp); printf 4 > \"$w\"; ./solution.sh | cmp - \"$w\"",
             "diff <(./solution.sh) <(printf '4\\n')",
             "./solution.sh | grep -q \"$(printf '%s' 4)\"",
+            "for ((i = 0; i < 3; i++)); do [ \"$(./solution.sh $i)\" = $((i * 2)) ]; done",
+            "i=0; j=2; while [ $i -lt 3 -a $j -gt 0 ]; do ./solution.sh; ((i += 1)); done",
+            "got=$(./solution.sh); want=4; [[ $got == *\"$want\"* ]] && [ ! \"$got\" = 5 ] && [[ 4 == \"$got\" ]]",
         ];
         let shared = [
             "",
@@ -508,6 +559,18 @@ mod tests {
             "./solution.sh > o; grep -qf o want.txt",
             "echo 4 | grep -q x \"$(./solution.sh)\"",
             "echo 4 | tr a \"$(./solution.sh)\"",
+            "./solution.sh < /dev/null > o; read -r < o; [ $REPLY = 4 ]",
+            "./solution.sh < /dev/null > o; read -r < o; [ $((REPLY)) = 4 ]",
+            "./solution.sh < /dev/null > o; while read -r; do s=$((s + REPLY)); done < o",
+            "got=$(./solution.sh); [[ $got =~ [a-z].* ]]; [ $BASH_REMATCH = 4 ]",
+            "got=$(./solution.sh); [[ $got =~ [a-z].* ]]; [[ 4 == $BASH_REMATCH ]]",
+            "got=$(./solution.sh); : \"$got\"; [ $_ = 4 ]",
+            "got=$(./solution.sh); : \"$got\"; [[ 4 == $_ ]]",
+            "got=$(./solution.sh); [[ 'it is 4' == *\"$got\"* ]]",
+            "got=$(./solution.sh); [[ 'it is 4' =~ \"$got\" ]]",
+            "got=$(./solution.sh); case 'it is 4' in *\"$got\"*) ;; esac",
+            "a=$(./solution.sh); b=$(./solution.sh); if [ \"$a\" != 4 -o \"$b\" != 9 ]; then exit 1; fi",
+            "a=$(./solution.sh); [ \\( \"$a\" = 4 \\) ]",
             "./solution.sh | awk '4 ~ $0'",
             "for x in $(./solution.sh); do [[ 4 == $x ]]; done",
             "./solution.sh | { read -r x; [[ 4 == $x ]]; }",

@@ -1,7 +1,9 @@
 //! The store over PostgreSQL: the suite all stores pass, and what only a server can do wrong. Each test has a server of its own.
 
 mod nodes;
+mod refusing;
 mod restarts;
+mod restored;
 mod schema;
 mod standby;
 mod writes;
@@ -22,7 +24,7 @@ use std::{sync::Arc, time::Duration};
 const LONG: Duration = Duration::from_secs(3600);
 
 pub(crate) async fn connect(url: &str) -> PostgresStore {
-    PostgresStore::connect_with(url, PostgresOptions { lease: LONG }).await.expect("the store opens")
+    PostgresStore::connect_with(url, PostgresOptions { lease: LONG, ..PostgresOptions::default() }).await.expect("the store opens")
 }
 
 async fn journal(store: &dyn Store, debate: DebateId) -> Vec<Record> {

@@ -16,7 +16,7 @@ const BRIEF: Duration = Duration::from_millis(150);
 
 /// A node whose leases last that long.
 async fn leasing(url: &str, lease: Duration) -> PostgresStore {
-    PostgresStore::connect_with(url, PostgresOptions { lease }).await.expect("opens")
+    PostgresStore::connect_with(url, PostgresOptions { lease, ..PostgresOptions::default() }).await.expect("opens")
 }
 
 const EXPIRE: &str = "UPDATE rebut.claims SET expires_at = clock_timestamp() - interval '1 second'";

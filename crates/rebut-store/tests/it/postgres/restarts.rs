@@ -78,12 +78,15 @@ async fn a_server_that_is_away_is_waited_for_by_nobody_here() {
     store.append(append_of(debate, &records[..1])).await.expect("append");
     cluster.crash();
     let append = || store.append(append_of(debate, &records[1..2]));
+    let answer = append().await;
+    assert!(matches!(answer, Err(StoreError::Unavailable(_))), "it may have been written: {answer:?}");
+    let answer = append().await;
+    let Err(StoreError::Unwritable(why)) = &answer else { panic!("nothing was sent: {answer:?}") };
+    assert!(!why.contains(PASSWORD), "{why}");
+    assert!(store.check_writable().await.is_err_and(|error| error.is_passing()));
     let away = [
-        append().await,
-        append().await,
         store.load(debate, 0).await.map(drop),
         store.sessions(&Filter::default()).await.map(drop),
-        store.remove(debate).await,
         store.runner(debate).await.map(drop),
         PostgresStore::connect(&url).await.map(drop),
     ];
@@ -93,19 +96,24 @@ async fn a_server_that_is_away_is_waited_for_by_nobody_here() {
     }
     cluster.run();
     append().await.expect("it is back, and a new connection is made");
+    store.check_writable().await.expect("it takes changes");
     assert_eq!(journal(&store, debate).await, records[..2]);
     // Closed from the other side, with the next in line only reading: as after a failover.
     let name = url.rsplit('/').next().expect("a name");
     let end = format!("SELECT count(pg_terminate_backend(pid, 60000)) FROM pg_stat_activity WHERE datname = '{name}'");
     cluster.ask("postgres", &format!("ALTER DATABASE {name} SET default_transaction_read_only = on"));
     cluster.ask("postgres", &end);
+    let broke = store.append(append_of(debate, &records[2..])).await;
+    assert!(broke.is_err_and(|error| error.is_passing()), "the connection is closed");
     for _ in 0..3 {
-        let answer = store.append(append_of(debate, &records[2..])).await;
-        assert!(matches!(answer, Err(StoreError::Unavailable(_))), "{answer:?}");
+        for answer in [store.append(append_of(debate, &records[2..])).await, store.check_writable().await] {
+            assert!(matches!(answer, Err(StoreError::Unwritable(_))), "{answer:?}");
+        }
     }
     let found = store.load(debate, 0).await.or(store.load(debate, 0).await);
     assert_eq!(found, Ok(records[..2].to_vec()), "reading goes on");
     cluster.ask("postgres", &format!("ALTER DATABASE {name} RESET default_transaction_read_only"));
+    store.check_writable().await.expect("a primary again");
     store.append(append_of(debate, &records[2..])).await.expect("a primary again");
     assert_eq!(journal(&store, debate).await, records);
 }

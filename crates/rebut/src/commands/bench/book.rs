@@ -1,17 +1,12 @@
 //! The results of a bench as lines of a file: what it is, which debates were begun, what came of each problem. Written one by one, so that
 //! whatever ends the program, what was done is there.
 
-use super::scoring::Verdict;
+use super::{results::Results, scoring::Verdict};
 use crate::error::CliError;
 use rebut_engine::{DebateId, record::Hash};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::{
-    collections::BTreeMap,
-    fs::{File, OpenOptions, TryLockError},
-    io::{Read, Seek, SeekFrom, Write},
-    path::Path,
-};
+use std::{collections::BTreeMap, path::Path};
 
 /// What a bench is: only results of the same may stand in one file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,7 +64,13 @@ pub struct Row {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
 enum Line {
-    Header(Header),
+    Header {
+        #[serde(flatten)]
+        header: Header,
+        /// By which the file is known as one that was made here, where it lies in a project.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        key: String,
+    },
     /// Written before the debate begins: whatever happens then, it is found by its id.
     Begun {
         problem: String,
@@ -84,7 +85,7 @@ pub type Key = (String, String);
 
 /// What is known so far. Without a file it is known to this run only.
 pub struct Book {
-    file: Option<File>,
+    results: Option<Results>,
     /// What is scored.
     pub rows: BTreeMap<Key, Row>,
     /// Debates that were begun, by what for; the last one counts.
@@ -92,37 +93,25 @@ pub struct Book {
 }
 
 impl Book {
-    /// Opens the file in a folder, or begins it. Another bench's file is refused, and so is one that another process writes.
+    /// Opens the file in a folder, or begins it. Refused is another bench's file, one that another process
+    /// writes, and one that a project brought.
     pub fn open(dir: Option<&Path>, header: &Header) -> Result<Self, CliError> {
-        let mut book = Self { file: None, rows: BTreeMap::new(), begun: BTreeMap::new() };
+        let mut book = Self { results: None, rows: BTreeMap::new(), begun: BTreeMap::new() };
         let Some(dir) = dir else { return Ok(book) };
-        std::fs::create_dir_all(dir).map_err(|error| CliError::file("create", dir, &error))?;
-        let path = dir.join("results.ndjson");
-        let failed = |doing: &'static str| {
-            let path = path.clone();
-            move |error: std::io::Error| CliError::file(doing, &path, &error)
-        };
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed("write"))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(
-                    CliError::failed(format!("another process writes {}", path.display())).hint("wait for it, or give another --out")
-                );
-            }
-            Err(TryLockError::Error(error)) => return Err(failed("lock")(error)),
-        }
-        let mut text = String::new();
-        file.read_to_string(&mut text).map_err(failed("read"))?;
+        let mut results = Results::open(dir)?;
+        let text = results.read()?;
         // A line without an end is one that was being written when everything stopped.
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        book.take_in(&text[..whole], header).map_err(|why| {
-            CliError::usage(format!("{}: {why}", path.display())).hint("give another --out, or the same data, arms and models as before")
+        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+        results.check_not_brought(&text, &key_of(whole))?;
+        book.take_in(whole, header).map_err(|why| {
+            CliError::usage(format!("{}: {why}", results.path().display()))
+                .hint("give another --out, or the same data, arms and models as before")
         })?;
-        file.set_len(whole as u64).and_then(|()| file.seek(SeekFrom::End(0)).map(drop)).map_err(failed("write"))?;
-        book.file = Some(file);
-        if whole == 0 {
-            book.write(&Line::Header(header.clone()))?;
+        results.cut(whole.len())?;
+        let key = if whole.is_empty() { Some(results.claim()?) } else { None };
+        book.results = Some(results);
+        if let Some(key) = key {
+            book.write(&Line::Header { header: header.clone(), key })?;
         }
         Ok(book)
     }
@@ -144,12 +133,12 @@ impl Book {
         for (number, line) in text.lines().enumerate() {
             let line: Line = serde_json::from_str(line).map_err(|error| format!("line {}: {error}", number + 1))?;
             match line {
-                Line::Header(known) if number == 0 => {
+                Line::Header { header: known, .. } if number == 0 => {
                     if let Some(what) = difference(&known, header) {
                         return Err(format!("it holds results of another bench: {what}"));
                     }
                 }
-                Line::Header(_) => return Err(format!("line {}: a second header", number + 1)),
+                Line::Header { .. } => return Err(format!("line {}: a second header", number + 1)),
                 _ if number == 0 => return Err("it has no header".to_owned()),
                 Line::Begun { problem, arm, debate } => drop(self.begun.insert((problem, arm), debate)),
                 Line::Result(row) => drop(self.rows.insert((row.problem.clone(), row.arm.clone()), row)),
@@ -158,14 +147,17 @@ impl Book {
         Ok(())
     }
 
-    /// Writes one line, whole, and waits for the disk: a result that was told is not lost.
     fn write(&mut self, line: &Line) -> Result<(), CliError> {
-        let Some(file) = &mut self.file else { return Ok(()) };
-        let mut text = serde_json::to_string(line).map_err(|error| CliError::failed(error.to_string()))?;
-        text.push('\n');
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_data()).map_err(|error| {
-            CliError::failed(format!("cannot write the results: {error}")).hint("free the disk and start again: what is there is kept")
-        })
+        let Some(results) = &mut self.results else { return Ok(()) };
+        results.add(&serde_json::to_string(line).map_err(|error| CliError::failed(error.to_string()))?)
+    }
+}
+
+/// The key in the header of a file, or nothing.
+fn key_of(text: &str) -> String {
+    match text.lines().next().map(serde_json::from_str) {
+        Some(Ok(Line::Header { key, .. })) => key,
+        _ => String::new(),
     }
 }
 

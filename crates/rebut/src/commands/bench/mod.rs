@@ -4,6 +4,7 @@ mod arms;
 mod book;
 mod recorded;
 mod report;
+mod results;
 mod running;
 mod scoring;
 

@@ -1,24 +1,30 @@
 //! `rebut bench recorded`: measures votes, stop rules and learned weights on answers that were recorded elsewhere.
 
-use crate::{cli::RecordedArgs, error::CliError, output, text::padded};
+use crate::{
+    cli::RecordedArgs,
+    error::CliError,
+    output,
+    reading::{MOST_BYTES_OF_RECORDS, records},
+    text::padded,
+};
 use rebut_engine::{
     clean::on_one_line,
     learning::chance::Measured,
     recorded::{self, Recorded, Row, Table},
 };
-use std::{fmt::Write, io::Read, path::Path};
+use std::fmt::Write;
 
 /// `rebut bench recorded`.
 pub fn run(args: &RecordedArgs) -> Result<u8, CliError> {
     let mut tables: Vec<Table> = Vec::new();
     for file in &args.files {
-        let text = read(file)?;
-        let records = recorded::read(&text).map_err(|why| {
+        let text = records(file, MOST_BYTES_OF_RECORDS)?;
+        let found = recorded::read(&text).map_err(|why| {
             CliError::usage(format!("{}: {why}", file.display()))
                 .hint("the forms that are read are described in the book, under \"Measured\"")
         })?;
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let measured: Vec<Table> = match &records {
+        let measured: Vec<Table> = match &found {
             Recorded::Debates(sets) => {
                 sets.iter().map(|(set, debates)| recorded::measure_debates(&format!("{name}: {set}"), debates)).collect()
             }
@@ -36,22 +42,6 @@ pub fn run(args: &RecordedArgs) -> Result<u8, CliError> {
     }
     Ok(0)
 }
-
-/// A file of text; one whose name ends in `.gz` is unpacked, up to a size no record file has.
-fn read(file: &Path) -> Result<String, CliError> {
-    let opened = std::fs::File::open(file).map_err(|error| CliError::file("read", file, &error))?;
-    let packed = file.extension().is_some_and(|ending| ending == "gz");
-    let source: Box<dyn Read> = if packed { Box::new(flate2::read::MultiGzDecoder::new(opened)) } else { Box::new(opened) };
-    let mut text = String::new();
-    source.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| CliError::file("read", file, &error))?;
-    if text.len() as u64 > MOST_BYTES {
-        return Err(CliError::usage(format!("{} is larger than {} MiB; measure it in parts", file.display(), MOST_BYTES >> 20)));
-    }
-    Ok(text)
-}
-
-/// A small packed file may be very large inside.
-const MOST_BYTES: u64 = 1 << 30;
 
 fn words(table: &Table) -> String {
     let mut text = format!("{}\n", on_one_line(&table.title));

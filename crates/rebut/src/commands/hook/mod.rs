@@ -8,6 +8,7 @@ pub use hosts::HOSTS;
 use super::begin::{self, Prepared};
 use crate::{
     app::App,
+    beneath::Folder,
     budget::Span,
     cli::{BudgetArgs, GlobalArgs, HookArgs, PanelArgs, RunArgs},
     config::HookSection,
@@ -23,6 +24,7 @@ use rebut_engine::{
 };
 use serde::Deserialize;
 use std::{
+    ffi::OsStr,
     fs::{File, TryLockError},
     io::Read,
     path::{Path, PathBuf},
@@ -92,13 +94,10 @@ fn read(moment: Moment) -> Result<Told, CliError> {
     said.map_err(|error| CliError::failed(format!("what the host said is not as expected: {error}")))
 }
 
-/// The flags of a run that nobody watches and that may be elsewhere soon.
+/// The flags of a run that nobody watches and that may be elsewhere soon: their paths are meant from here.
 fn settled(global: &GlobalArgs) -> Result<GlobalArgs, CliError> {
-    let absolute = |path: &Option<PathBuf>| match path {
-        Some(path) => std::path::absolute(path).map(Some).map_err(|error| CliError::file("find", path, &error)),
-        None => Ok(None),
-    };
-    Ok(GlobalArgs { quiet: true, no_input: true, data: absolute(&global.data)?, config: absolute(&global.config)?, ..global.clone() })
+    let here = std::env::current_dir().map_err(|error| CliError::file("find", Path::new("."), &error))?;
+    Ok(GlobalArgs { quiet: true, no_input: true, typed_in: Some(here), ..global.clone() })
 }
 
 fn greeting(hook: &HookSection) -> String {
@@ -155,9 +154,9 @@ async fn reviewed(global: &GlobalArgs, hook: &HookSection, (host, moment): (&Hos
 /// One hook at a time: a reviewer that is itself a coding agent calls hooks too, and would never come to an end.
 fn alone(app: &App) -> Result<Option<File>, CliError> {
     let dir = app.place()?.dir();
-    std::fs::create_dir_all(dir).map_err(|error| CliError::file("create", dir, &error))?;
     let path = dir.join("hook.lock");
-    let file = File::options().create(true).append(true).open(&path).map_err(|error| CliError::file("open", &path, &error))?;
+    let folder = Folder::own_or_new(dir).map_err(|error| CliError::file("create", dir, &error))?;
+    let file = folder.open_or_new(OsStr::new("hook.lock")).map_err(|error| CliError::file("open", &path, &error))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),

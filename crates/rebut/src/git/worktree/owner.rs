@@ -52,7 +52,7 @@ impl Owner {
         }
         // It gets its name when it is locked: whoever cleans up never meets one that only seems dead.
         let fresh = home.join(format!("{debate}.{}.new", std::process::id()));
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&fresh).map_err(failed)?;
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&fresh).map_err(failed)?; // tidy: a new file
         file.lock().map_err(failed)?;
         let mut owner = Self { file, path, owned };
         owner.write().and_then(|()| fs::rename(&fresh, &owner.path)).map_err(failed)?;
@@ -108,7 +108,8 @@ fn debate_of(path: &Path) -> Option<DebateId> {
 }
 
 fn dead_one(path: &Path) -> io::Result<Option<Owner>> {
-    let mut file = match OpenOptions::new().read(true).write(true).open(path) {
+    let opened = OpenOptions::new().read(true).write(true).open(path); // tidy: in the user's own folder for notes
+    let mut file = match opened {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };

@@ -16,7 +16,8 @@ const FOREIGN: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 66, 66, 66));
 /// A connection: from where, and the first bytes that came.
 #[derive(Clone, Debug)]
 struct Met {
-    peer: SocketAddr,
+    /// Of the connection: ours and theirs.
+    ends: (SocketAddr, SocketAddr),
     said: String,
 }
 
@@ -58,10 +59,12 @@ impl ForeignHost {
     /// own shows that all earlier ones are noted.
     pub fn visitors(&self) -> Vec<String> {
         let own: Vec<TcpStream> = self.listening.iter().map(|address| TcpStream::connect(address).expect("a listener")).collect();
-        let own: Vec<SocketAddr> = own.iter().map(|stream| stream.local_addr().expect("an address")).collect();
-        let all_noted = |met: &mut Vec<Met>| own.iter().all(|peer| met.iter().any(|one| one.peer == *peer));
+        // The system may give the same port to two of them, since they lead to different addresses.
+        let ends = |stream: &TcpStream| (stream.peer_addr().expect("an address"), stream.local_addr().expect("an address"));
+        let own: Vec<(SocketAddr, SocketAddr)> = own.iter().map(ends).collect();
+        let all_noted = |met: &mut Vec<Met>| own.iter().all(|ends| met.iter().any(|one| one.ends == *ends));
         let mut met = self.book.more.wait_while(self.book.lock(), |met| !all_noted(met)).unwrap_or_else(PoisonError::into_inner);
-        met.retain(|one| !own.contains(&one.peer));
+        met.retain(|one| !own.contains(&one.ends));
         met.drain(..).map(|one| one.said).collect()
     }
 }
@@ -84,22 +87,22 @@ impl Book {
             if self.ended.load(Ordering::SeqCst) {
                 return;
             }
-            let Ok(peer) = stream.peer_addr() else { continue };
-            self.lock().push(Met { peer, said: "(said nothing yet)".to_owned() });
+            let (Ok(at), Ok(peer)) = (stream.local_addr(), stream.peer_addr()) else { continue };
+            self.lock().push(Met { ends: (at, peer), said: "(said nothing yet)".to_owned() });
             self.more.notify_all();
             let book = self.clone();
-            std::thread::spawn(move || book.refuse(stream, peer));
+            std::thread::spawn(move || book.refuse(stream, (at, peer)));
         }
     }
 
     /// Notes what is said and refuses it, so that the program under test comes to its end soon.
-    fn refuse(&self, mut stream: TcpStream, peer: SocketAddr) {
+    fn refuse(&self, mut stream: TcpStream, ends: (SocketAddr, SocketAddr)) {
         let mut bytes = [0; 2048];
         // Who says nothing is refused too; a failure means that nobody is there any more.
         let _ = stream.set_read_timeout(Some(Duration::from_secs(2)));
         let count = stream.read(&mut bytes).unwrap_or(0);
         let said = String::from_utf8_lossy(&bytes[..count]).into_owned();
-        if let Some(one) = self.lock().iter_mut().find(|one| one.peer == peer) {
+        if let Some(one) = self.lock().iter_mut().find(|one| one.ends == ends) {
             one.said = said;
         }
         let _ = stream.write_all(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
