@@ -6,7 +6,7 @@ use crate::{
     ledger::{Change, Lasting, Step},
     rows::{count, int},
     sqlite::SqliteStore,
-    waits::Waiting,
+    waits::{Moment, Waiting, Waits, locked},
 };
 use rebut_engine::{
     outbox::{Claimed, Claiming, Deliveries, Delivery, DeliveryState, NewWebhook, Outbox, Secret, Settled, Webhook, message_id},
@@ -127,26 +127,38 @@ impl Outbox for SqliteStore {
     }
 
     async fn claim_deliveries(&self, asked: &Claiming) -> Result<Vec<Claimed>, StoreError> {
-        self.follow_clock().await?;
-        let (asked, lease) = (asked.clone(), asked.lease);
-        let looked = asked.clone();
+        let (asked, looked) = (asked.clone(), asked.clone());
         // Usually nothing is due: then nobody who writes is kept waiting.
-        if self.read(move |connection| due(connection, &looked)).await?.is_empty() {
+        let was_set = self.waits().clock_was_set();
+        if !was_set && self.read(move |connection| due(connection, &looked)).await?.is_empty() {
             return Ok(Vec::new());
         }
-        let claimed = self.change(Lasting::Process, move |connection| claim(connection, &asked)).await?;
-        claimed.iter().for_each(|one| self.waits().note(one, lease));
+        let waits = self.waits.clone();
+        let (followed, claimed) = self
+            .change(Lasting::Process, move |connection| {
+                let followed = follow_clock(connection, &waits)?;
+                let claimed = claim(connection, &asked)?;
+                claimed.iter().for_each(|one| locked(&waits).note(one, asked.lease));
+                Ok((followed, claimed))
+            })
+            .await?;
+        if let Some(when) = followed {
+            self.waits().followed(when);
+        }
         Ok(claimed)
     }
 
     async fn settle_delivery(&self, claimed: &Claimed, came: &Settled) -> Result<(), StoreError> {
-        let (settled, how) = (claimed.clone(), came.clone());
-        self.change(Lasting::Process, move |connection| settle(connection, &settled, &how)).await?;
-        match came {
-            Settled::Failed { again: Some(wait), .. } => self.waits().note(claimed, *wait),
-            Settled::Failed { again: None, .. } | Settled::Delivered | Settled::Gone { .. } => self.waits().forget(claimed),
-        }
-        Ok(())
+        let (claimed, came, waits) = (claimed.clone(), came.clone(), self.waits.clone());
+        self.change(Lasting::Process, move |connection| {
+            settle(connection, &claimed, &came)?;
+            match &came {
+                Settled::Failed { again: Some(wait), .. } => locked(&waits).note(&claimed, *wait),
+                Settled::Failed { again: None, .. } | Settled::Delivered | Settled::Gone { .. } => locked(&waits).forget(&claimed),
+            }
+            Ok(())
+        })
+        .await
     }
 
     async fn waiting_deliveries(&self) -> Result<u64, StoreError> {
@@ -162,15 +174,13 @@ impl Outbox for SqliteStore {
     }
 }
 
-impl SqliteStore {
-    /// Moves what waits along with a clock that was set since this was last asked, so that it waits as long
-    /// as was said.
-    async fn follow_clock(&self) -> Result<(), StoreError> {
-        let Some((set, waiting)) = self.waits().clock_was_set() else { return Ok(()) };
-        self.change(Lasting::Process, move |connection| waiting.iter().try_for_each(|one| move_along(connection, one))).await?;
-        self.waits().followed(set);
-        Ok(())
-    }
+/// Moves what waits along with a clock that was set, so that it waits as long as was said. Like everything
+/// that makes a delivery wait this is done where rows are written: were a row written and its wait noted
+/// apart, a clock that is set in between would leave the row behind.
+fn follow_clock(connection: &Connection, waits: &Mutex<Waits>) -> rusqlite::Result<Option<Moment>> {
+    let Some((when, waiting)) = locked(waits).to_move_along() else { return Ok(None) };
+    waiting.iter().try_for_each(|one| move_along(connection, one))?;
+    Ok(Some(when))
 }
 
 fn move_along(connection: &Connection, one: &Waiting) -> rusqlite::Result<()> {

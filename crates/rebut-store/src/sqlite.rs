@@ -10,7 +10,7 @@ use crate::{
     rows,
     schema::{self, Sharing},
     sql_failed,
-    waits::Waits,
+    waits::{self, Waits},
     writer::Writer,
 };
 use rebut_engine::{
@@ -38,7 +38,7 @@ pub struct SqliteStore {
     /// Where nothing can be written, why.
     writer: Result<Writer, StoreError>,
     elsewhere: Arc<Elsewhere>,
-    waits: Mutex<Waits>,
+    pub(crate) waits: Arc<Mutex<Waits>>,
     path: PathBuf,
     /// The name under which this store claims debates.
     runner: Arc<str>,
@@ -58,7 +58,7 @@ impl SqliteStore {
         let runner = claims::new_name();
         let readers = Arc::new(Readers::new(path.clone(), identity, Sharing::WithWriters));
         let writer = Ok(Writer::start(connection, &path, runner.clone(), identity, elsewhere.clone(), readers.clone())?);
-        Ok(Self { watcher: Mutex::new(None), readers, writer, elsewhere, waits: Mutex::default(), path, runner, _copy: None })
+        Ok(Self { watcher: Mutex::new(None), readers, writer, elsewhere, waits: Arc::default(), path, runner, _copy: None })
     }
 
     /// Opens a file that is there for reading only, where it cannot be [opened](Self::open): on a disk that
@@ -95,7 +95,7 @@ impl SqliteStore {
         let seen = rows::position(&reader).map_err(|error| sql_failed("reading the database", &file, &error))?;
         drop(reader);
         let elsewhere = Arc::new(Elsewhere::new(seen));
-        let (watcher, waits, runner) = (Mutex::new(None), Mutex::default(), claims::new_name());
+        let (watcher, waits, runner) = (Mutex::new(None), Arc::default(), claims::new_name());
         Ok(Self { watcher, readers, writer: Err(why), elsewhere, waits, path, runner, _copy: copy })
     }
 
@@ -120,8 +120,7 @@ impl SqliteStore {
 
     /// What waits between attempts to deliver it.
     pub(crate) fn waits(&self) -> MutexGuard<'_, Waits> {
-        // It is whole between any two statements that hold the lock.
-        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
+        waits::locked(&self.waits)
     }
 
     fn watch(&self) -> Result<(), StoreError> {

@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use rebut_engine::{DebateId, outbox::Claimed};
 use std::{
     collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -78,8 +79,13 @@ impl Waits {
         self.due.retain(|_, (_, due)| due.elapsed() < KEPT);
     }
 
+    /// Whether the wall clock was set since the rows were fitted to it.
+    pub(crate) fn clock_was_set(&self) -> bool {
+        Moment::now().is_set_against(self.fitted)
+    }
+
     /// If the wall clock was set: when that was found out, and what has to be written anew.
-    pub(crate) fn clock_was_set(&mut self) -> Option<(Moment, Vec<Waiting>)> {
+    pub(crate) fn to_move_along(&mut self) -> Option<(Moment, Vec<Waiting>)> {
         let now = Moment::now();
         if now.is_set_against(self.fitted) {
             return Some((now, self.waiting(now.monotonic)));
@@ -104,6 +110,11 @@ impl Waits {
         });
         waiting.collect()
     }
+}
+
+/// Whoever panicked while holding them left them whole.
+pub(crate) fn locked(waits: &Mutex<Waits>) -> MutexGuard<'_, Waits> {
+    waits.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn key(claimed: &Claimed) -> (String, DebateId, u64) {
