@@ -178,7 +178,7 @@ impl Outbox for SqliteStore {
 /// that makes a delivery wait this is done where rows are written: were a row written and its wait noted
 /// apart, a clock that is set in between would leave the row behind.
 fn follow_clock(connection: &Connection, waits: &Mutex<Waits>) -> rusqlite::Result<Option<Moment>> {
-    let Some((when, waiting)) = locked(waits).to_move_along() else { return Ok(None) };
+    let Some((when, waiting)) = locked(waits).left_behind() else { return Ok(None) };
     waiting.iter().try_for_each(|one| move_along(connection, one))?;
     Ok(Some(when))
 }

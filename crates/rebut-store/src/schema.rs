@@ -163,7 +163,8 @@ fn use_log(connection: &Connection) -> Result<(), Unready> {
     }
 }
 
-fn version(connection: &Connection) -> rusqlite::Result<i64> {
+/// The version of the schema that a database has.
+pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 

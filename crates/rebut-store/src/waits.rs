@@ -85,7 +85,7 @@ impl Waits {
     }
 
     /// If the wall clock was set: when that was found out, and what has to be written anew.
-    pub(crate) fn to_move_along(&mut self) -> Option<(Moment, Vec<Waiting>)> {
+    pub(crate) fn left_behind(&mut self) -> Option<(Moment, Vec<Waiting>)> {
         let now = Moment::now();
         if now.is_set_against(self.fitted) {
             return Some((now, self.waiting(now.monotonic)));

@@ -293,11 +293,14 @@ impl Desk {
     }
 
     /// Remembers why nothing is written. After a failure of the disk everything is read anew before more is
-    /// written.
+    /// written. A disk that only refused to take more has left all as it was: then the database stays open,
+    /// since the index of its log goes with the last connection, and whoever reads could not make it again.
     fn failed(&mut self, error: &StoreError) {
         let known = match error {
             StoreError::Unavailable(why) | StoreError::Unwritable(why) => {
-                self.close();
+                if matches!(error, StoreError::Unavailable(_)) || self.doubted || !self.access.can_be_read() {
+                    self.close();
+                }
                 // Of what comes next, nothing is even begun.
                 StoreError::Unwritable(why.clone())
             }
@@ -326,10 +329,9 @@ impl Desk {
 
     /// Sees to it that the database is open, and is the one that was opened first.
     fn open(&mut self) -> Result<(), StoreError> {
-        if let Some((error, when)) = self.trouble.as_ref().filter(|_| matches!(self.access, Access::Closed(_)))
-            && when.elapsed() < HOLD_OFF
-        {
-            return Err(error.clone());
+        match &self.trouble {
+            Some((error @ StoreError::Unwritable(_), when)) if when.elapsed() < HOLD_OFF => return Err(error.clone()),
+            _ => {}
         }
         self.files.check()?;
         if matches!(self.access, Access::Open(_)) {
@@ -472,6 +474,10 @@ impl Access {
             Self::Open(ledger) => Ok(&ledger.connection),
             Self::Closed(_) => Err(rusqlite::Error::InvalidQuery),
         }
+    }
+
+    fn can_be_read(&self) -> bool {
+        self.connection().is_ok_and(|connection| schema::version(connection).is_ok())
     }
 }
 
